@@ -1,0 +1,1 @@
+//! What did the person ask for? One file a subcommand.

@@ -1,0 +1,1 @@
+//! How is it spoken to? The gRPC service, its client, auth, status codes.

@@ -1,0 +1,1 @@
+//! What happens to one link? Engine, budget, state, spec; makes the bookings.

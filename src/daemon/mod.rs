@@ -1,0 +1,1 @@
+//! How does the process live? Start, signals, lock, stop.

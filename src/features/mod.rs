@@ -1,0 +1,1 @@
+//! What stands around this link? Written with the apprentice (DESIGN.md 4.3).

@@ -1,0 +1,22 @@
+//! Which link next, and when? Order, politeness, references.
+//!
+//! One queue a host, ordered by priority; a host is ready when its time has come; the best ready
+//! host gives the next link (DESIGN.md 4.5). The calendar of hosts is shared by all crawls of a
+//! daemon: a host is in the calendar or out on a lease, so a second request to it cannot be
+//! expressed.
+//!
+//! Life of a link: *unknown*, *waiting* (from the event that booked the page it stands on), *leased*,
+//! then *fetched* or *refused* (from the event that ended the lease); a failure that is to be tried
+//! again puts it back to *waiting*. The frontier is the fold of the crawl's events by
+//! [`Frontier::admit`]; only leases are not in the log, so that they return after a crash.
+
+mod calendar;
+mod queue;
+mod store;
+
+pub use calendar::{Held, HostCalendar, HostLease};
+pub use queue::{
+    Combine, Frontier, FrontierCounts, FrontierParams, KnownLink, Lease, LinkState, Next,
+    WaitingLink, WhyWaiting,
+};
+pub use store::{FrontierStore, StoreFailure};

@@ -1,0 +1,1 @@
+//! Would another crawler have done better? Archives replayed, crawlers side by side, reports.

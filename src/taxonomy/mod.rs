@@ -1,0 +1,1 @@
+//! Which topics, which examples? Focus, folder and table readers.

@@ -1,0 +1,10 @@
+//! Which words?
+//!
+//! One tokenizer for the critic and for the features of links: a word is a maximal run of
+//! alphanumeric characters, lower-cased.
+
+mod stop;
+mod token;
+
+pub use stop::is_stop_word;
+pub use token::{WORD_BYTES_MAX, words};

@@ -1,0 +1,13 @@
+//! Which page, which host?
+//!
+//! A [`CanonicalUrl`] is the one spelling under which a page is known: it is the key in the frontier
+//! and the bytes that are requested. [`UrlId`] is its fingerprint, [`HostKey`] the authority that
+//! politeness is owed to.
+
+mod canonical;
+mod host;
+mod id;
+
+pub use canonical::{CanonicalUrl, UrlError};
+pub use host::HostKey;
+pub use id::UrlId;
