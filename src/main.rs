@@ -1,1 +1,3 @@
+//! The `apprentice` program.
+
 fn main() {}

@@ -23,6 +23,7 @@ pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// This moment plus `wait`, saturating.
+    #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         let ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(ms))

@@ -22,7 +22,7 @@ impl Default for FetchLimits {
         Self {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(20),
-            total: Duration::from_secs(60),
+            total: Duration::from_mins(1),
             body_bytes_max: 1 << 20,
             header_bytes_max: 64 << 10,
         }

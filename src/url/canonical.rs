@@ -5,7 +5,7 @@ use std::fmt;
 use super::{HostKey, UrlId};
 
 /// The longest URL that is taken, in bytes; what is longer is a trap or a mistake.
-pub const URL_BYTES_MAX: usize = 2048;
+pub(super) const URL_BYTES_MAX: usize = 2048;
 
 /// An absolute `http` or `https` URL in canonical spelling.
 ///
@@ -23,7 +23,7 @@ pub enum UrlError {
     /// A scheme other than http and https.
     #[error("scheme {0:?} is not crawled; use http or https")]
     Scheme(String),
-    /// Longer than [`URL_BYTES_MAX`].
+    /// Longer than 2,048 bytes.
     #[error("URL of {0} bytes; at most {URL_BYTES_MAX} are taken")]
     TooLong(usize),
     /// No host.

@@ -74,7 +74,7 @@ fn modules_import_downwards_only() {
                     wrong.push(format!(
                         "src/{}: import {name} by its module, not through lib.rs",
                         inside.display()
-                    ))
+                    ));
                 }
                 _ => {}
             }

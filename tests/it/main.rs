@@ -1,3 +1,8 @@
 //! The one integration-test binary.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails by panicking"
+)]
+
 mod layers;
