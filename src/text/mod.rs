@@ -7,4 +7,4 @@ mod stop;
 mod token;
 
 pub use stop::is_stop_word;
-pub use token::{WORD_BYTES_MAX, words};
+pub use token::{WORD_BYTES_MAX, for_each_word, words};

@@ -8,7 +8,100 @@ pub const WORD_BYTES_MAX: usize = 40;
 /// [`is_stop_word`](super::is_stop_word)).
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
-        .filter(|run| (2..=WORD_BYTES_MAX).contains(&run.len()))
-        .filter(|run| run.chars().any(char::is_alphabetic))
+        .filter(|run| is_word(run))
         .map(str::to_lowercase)
+}
+
+/// Calls `take` with each of the [`words`] of `text`, without an allocation for each of them.
+pub fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let mut lower = String::with_capacity(WORD_BYTES_MAX);
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        // The start of a run is always a character boundary: it follows a character or a word.
+        while let Some(length) = alphanumeric_at(text, at) {
+            at += length;
+        }
+        if at == start {
+            at += char_length(bytes[at]);
+            continue;
+        }
+        let run = &text[start..at];
+        if !is_word(run) {
+            continue;
+        }
+        if run.is_ascii() {
+            lower.clear();
+            lower.push_str(run);
+            lower.make_ascii_lowercase();
+            take(&lower);
+        } else {
+            // Lower case depends on the neighbours (the final sigma), so the run goes as one.
+            take(&run.to_lowercase());
+        }
+    }
+}
+
+fn is_word(run: &str) -> bool {
+    (2..=WORD_BYTES_MAX).contains(&run.len()) && run.chars().any(char::is_alphabetic)
+}
+
+/// The length of the alphanumeric character that begins at byte `at`, if one does.
+fn alphanumeric_at(text: &str, at: usize) -> Option<usize> {
+    let byte = *text.as_bytes().get(at)?;
+    if byte.is_ascii() {
+        return byte.is_ascii_alphanumeric().then_some(1);
+    }
+    let letter = text.get(at..)?.chars().next()?;
+    letter.is_alphanumeric().then(|| letter.len_utf8())
+}
+
+/// The length of the character that begins with `byte`.
+fn char_length(byte: u8) -> usize {
+    match byte {
+        0..0xC0 => 1,
+        0xC0..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0.. => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(text: &str) -> Vec<String> {
+        words(text).collect()
+    }
+
+    #[test]
+    fn a_word_is_a_lower_cased_run_of_letters_and_digits() {
+        assert_eq!(
+            all("Query-Processing in DB2!"),
+            ["query", "processing", "in", "db2"]
+        );
+        assert_eq!(
+            all("\u{c4}pfel, \u{39f}\u{394}\u{39f}\u{3a3}"),
+            ["\u{e4}pfel", "\u{3bf}\u{3b4}\u{3bf}\u{3c2}"]
+        );
+    }
+
+    #[test]
+    fn single_letters_numbers_and_keys_are_no_words() {
+        assert!(all("a 1 2024 x").is_empty());
+        assert!(all(&"k".repeat(WORD_BYTES_MAX + 1)).is_empty());
+        assert_eq!(all(&"k".repeat(WORD_BYTES_MAX)).len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_to_read_words_agree(text in "\\PC*|[a-zA-Z0-9 \u{df}\u{130}\u{3a3}\u{4e2d}.\u{a0}]*") {
+            let mut read = Vec::new();
+            for_each_word(&text, |word| read.push(word.to_owned()));
+            prop_assert_eq!(read, all(&text));
+        }
+    }
 }

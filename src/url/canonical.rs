@@ -7,6 +7,10 @@ use super::{HostKey, UrlId};
 /// The longest URL that is taken, in bytes; what is longer is a trap or a mistake.
 pub(super) const URL_BYTES_MAX: usize = 2048;
 
+/// The longest `href` that is looked at, in bytes: white space in it does not count for the URL, but
+/// a megabyte of `data:` is not worth the parsing.
+const HREF_BYTES_MAX: usize = 8 * URL_BYTES_MAX;
+
 /// An absolute `http` or `https` URL in canonical spelling.
 ///
 /// Canonical means: parsed and written again by the WHATWG rules, without fragment, user name and
@@ -45,11 +49,19 @@ impl CanonicalUrl {
     /// # Errors
     /// [`UrlError`], also for the schemes that are not crawled (`mailto:`, `javascript:` ...).
     pub fn resolve(base: &::url::Url, href: &str) -> Result<Self, UrlError> {
-        let href = href.trim_matches(|c: char| c.is_ascii_control() || c == ' ');
+        if href.len() > HREF_BYTES_MAX {
+            return Err(UrlError::TooLong(href.len()));
+        }
         match base.join(href) {
             // url 2.5 refuses `///host/x` where the standard goes to `//host/x`.
-            Err(::url::ParseError::EmptyHost) if href.starts_with("//") => {
-                let host = href.trim_start_matches('/');
+            Err(::url::ParseError::EmptyHost) => {
+                let href: String = href
+                    .trim_matches(|c: char| c <= ' ')
+                    .replace(['\t', '\n', '\r'], "");
+                let host = href.trim_start_matches(['/', '\\']);
+                if href.len() - host.len() < 3 {
+                    return Err(UrlError::NoHost);
+                }
                 Self::from_url(base.join(&format!("//{host}"))?)
             }
             other => Self::from_url(other?),
@@ -102,15 +114,158 @@ impl CanonicalUrl {
 
     /// The authority that politeness is owed to.
     pub fn host_key(&self) -> HostKey {
-        match ::url::Url::parse(&self.0) {
-            Ok(url) => HostKey::of(&url),
-            Err(_) => HostKey::from_stored(""),
-        }
+        HostKey::of_canonical(&self.0)
     }
 }
 
 impl fmt::Display for CanonicalUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> String {
+        CanonicalUrl::parse(text).unwrap().as_str().to_owned()
+    }
+
+    fn resolved(base: &str, href: &str) -> Result<String, UrlError> {
+        let base = ::url::Url::parse(base).unwrap();
+        CanonicalUrl::resolve(&base, href).map(|url| url.as_str().to_owned())
+    }
+
+    #[test]
+    fn a_url_is_written_as_the_standard_has_it() {
+        for (text, canonical) in [
+            ("HTTP://ExAmple.ORG:80", "http://example.org/"),
+            ("https://h.test:443/a/../b/./c", "https://h.test/b/c"),
+            ("http://h.test:443/", "http://h.test:443/"),
+            ("http://h.test/#part", "http://h.test/"),
+            ("http://h.test/?", "http://h.test/?"),
+            ("http://user:word@h.test/", "http://h.test/"),
+            ("http://[::1]/x", "http://[::1]/x"),
+            ("http://[0:0:0::1]:8080/", "http://[::1]:8080/"),
+            ("http://0x7f.1/", "http://127.0.0.1/"),
+            (
+                "http://b\u{fc}cher.test/\u{fc}?\u{fc}",
+                "http://xn--bcher-kva.test/%C3%BC?%C3%BC",
+            ),
+            ("http://a%2Eb.test/", "http://a.b.test/"),
+            ("http://h.test./", "http://h.test./"),
+            (" http://h.test/x \n", "http://h.test/x"),
+        ] {
+            assert_eq!(parsed(text), canonical, "{text}");
+        }
+    }
+
+    #[test]
+    fn percent_signs_are_left_alone() {
+        for url in [
+            "http://h.test/100%",
+            "http://h.test/%zz",
+            "http://h.test/a%2db?c%3dd",
+            "http://h.test/%25252525",
+            "http://h.test/%7Ename",
+            "http://h.test/a&b;c=1/x",
+        ] {
+            assert_eq!(parsed(url), url);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_crawled_says_why() {
+        assert_eq!(
+            CanonicalUrl::parse("ftp://h.test/"),
+            Err(UrlError::Scheme("ftp".to_owned()))
+        );
+        assert!(matches!(
+            CanonicalUrl::parse("http://[x"),
+            Err(UrlError::Syntax(_))
+        ));
+        assert!(matches!(
+            CanonicalUrl::parse("no url"),
+            Err(UrlError::Syntax(_))
+        ));
+        assert!(matches!(
+            CanonicalUrl::parse("http://./"),
+            Err(UrlError::NoHost | UrlError::Syntax(_))
+        ));
+        let long = format!("http://h.test/{}", "x".repeat(URL_BYTES_MAX));
+        assert_eq!(
+            CanonicalUrl::parse(&long),
+            Err(UrlError::TooLong(long.len()))
+        );
+    }
+
+    #[test]
+    fn a_href_is_resolved_as_a_browser_does() {
+        for (href, target) in [
+            ("y", "https://h.test/a/y"),
+            (" \n y\n/z ", "https://h.test/a/y/z"),
+            ("?q", "https://h.test/a/x?q"),
+            ("#part", "https://h.test/a/x?old"),
+            ("", "https://h.test/a/x?old"),
+            ("//other.test/p", "https://other.test/p"),
+            ("///other.test/p", "https://other.test/p"),
+            ("////other.test", "https://other.test/"),
+            ("/\\/other.test/p", "https://other.test/p"),
+            ("\\\\other.test", "https://other.test/"),
+            ("https:///other.test/p", "https://other.test/p"),
+            ("../../../up", "https://h.test/up"),
+        ] {
+            assert_eq!(
+                resolved("https://h.test/a/x?old", href).as_deref(),
+                Ok(target),
+                "{href:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_schemes_and_broken_hrefs_are_refused() {
+        for href in [
+            "mailto:a@h.test",
+            "JavaScript:void(0)",
+            " data:image/png;base64,AAAA",
+            "news:comp.lang",
+            "tel:1",
+        ] {
+            assert!(
+                matches!(resolved("http://h.test/", href), Err(UrlError::Scheme(_))),
+                "{href}"
+            );
+        }
+        for href in ["http://[x", "//", "///", "http://", "http://h.test:99999/"] {
+            assert!(resolved("http://h.test/", href).is_err(), "{href}");
+        }
+        let long = format!("data:{}", "A".repeat(1 << 20));
+        assert!(matches!(
+            resolved("http://h.test/", &long),
+            Err(UrlError::TooLong(_))
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_is_a_fixed_point(text in "(http|https|HTTP)://[a-z0-9.%:@\\[\\]-]{1,20}[/?#]\\PC{0,40}") {
+            if let Ok(url) = CanonicalUrl::parse(&text) {
+                let again = CanonicalUrl::parse(url.as_str()).unwrap();
+                prop_assert_eq!(&again, &url);
+                prop_assert_eq!(String::from(url.to_url().unwrap()), url.as_str());
+                prop_assert_eq!(url.host_key(), HostKey::of(&url.to_url().unwrap()));
+            }
+        }
+
+        #[test]
+        fn no_href_panics_and_what_resolves_is_canonical(href in "\\PC{0,40}|[/\\\\:.%?#a-z0-9@\\[\\] \t\n]{0,20}") {
+            if let Ok(text) = resolved("http://h.test/a/b?c", &href) {
+                prop_assert_eq!(parsed(&text), text);
+            }
+        }
     }
 }

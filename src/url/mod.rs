@@ -9,5 +9,5 @@ mod host;
 mod id;
 
 pub use canonical::{CanonicalUrl, UrlError};
-pub use host::HostKey;
+pub use host::{HostKey, registrable_domain};
 pub use id::UrlId;
