@@ -5,7 +5,24 @@
 //! (Chakrabarti et al., WWW 2002, section 3): any text node, or any element without children,
 //! numbered left to right over the repaired tree.
 
+mod arena;
+mod charset;
+mod guard;
+mod kind;
+mod markup;
+#[cfg(test)]
+mod oracle;
+mod prescan;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use kind::DocumentKind;
+
 use crate::url::CanonicalUrl;
+
+/// The enclosing elements that [`Link::tag_path`] names at most.
+pub const TAG_PATH_MAX: usize = 8;
 
 /// A parsed page: what the critic judges and what the features of its links are made of.
 ///
@@ -109,31 +126,18 @@ pub struct PageSource<'a> {
     pub body: &'a [u8],
 }
 
-/// The kinds of documents that can be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DocumentKind {
-    /// HTML or XHTML
-    Html,
-    /// Plain text: one leaf a line, no links
-    Text,
-}
-
-impl DocumentKind {
-    /// What a Content-Type header (or, without one, the first bytes) announces; `None` if it is
-    /// nothing that can be read.
-    pub fn of(content_type: Option<&str>, body: &[u8]) -> Option<Self> {
-        let _ = (content_type, body);
-        None
-    }
-}
-
 impl Page {
     /// Reads a page.
     ///
     /// Never fails and never panics: broken markup is repaired as the HTML standard has it.
     pub fn parse(source: &PageSource<'_>, kind: DocumentKind, limits: &PageLimits) -> Self {
-        let _ = (source, kind, limits);
-        Self::default()
+        let (text, charset) = charset::decode(source.body, source.content_type, kind);
+        let mut page = match kind {
+            DocumentKind::Html => walk::read_tree(&guard::build(&text, limits), source.url, limits),
+            DocumentKind::Text => walk::read_text(&text, limits),
+        };
+        page.charset = charset;
+        page
     }
 
     /// The words of leaf `leaf`, as indices into `vocabulary`.

@@ -1,0 +1,203 @@
+//! The guard before html5ever's tree builder, and the loop that feeds its tokenizer.
+//!
+//! html5ever repairs markup in time quadratic in the depth of nesting and in the attributes of a
+//! tag, and its formatting elements are built again in every paragraph. On real pages none of this
+//! shows; a page made for it would take hours or all memory. So depth, attributes and nodes are
+//! bounded before they get there.
+
+use std::cell::{Cell, RefCell};
+
+use html5ever::buffer_queue::BufferQueue;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    EndTag, StartTag, Tag, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts, TreeSink};
+use html5ever::{LocalName, TokenizerResult, local_name};
+
+use super::PageLimits;
+use super::arena::{Arena, Handle, Tree};
+
+/// Bytes fed at once; between two pieces the guard is asked whether a tag is still open.
+const PIECE_BYTES: usize = 2048;
+
+/// Characters between attributes that one token may have beyond a piece before it is closed by force.
+const SEPARATORS_MAX: usize = 512;
+
+/// Nodes for each leaf of [`PageLimits::leaves_max`] (real pages have two to three).
+const NODES_PER_LEAF: usize = 5;
+
+/// Swallowed start tags that are searched for the one that an end tag closes.
+const SWALLOWED_LOOK_BACK: usize = 16;
+
+/// Parses `text` into a tree as the HTML standard has it, scripting disabled.
+pub(super) fn build(text: &str, limits: &PageLimits) -> Tree {
+    let options = TreeBuilderOpts {
+        scripting_enabled: false,
+        drop_doctype: true,
+        ..TreeBuilderOpts::default()
+    };
+    let guard = Guard {
+        builder: TreeBuilder::new(Arena::new(), options),
+        depth_max: limits.depth_max,
+        attributes_max: limits.attributes_max,
+        nodes_max: limits
+            .leaves_max
+            .saturating_mul(NODES_PER_LEAF)
+            .saturating_add(1000),
+        tokens: Cell::new(0),
+        swallowed: RefCell::default(),
+    };
+    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
+    let mut rest = text;
+    let mut separators = 0;
+    while !rest.is_empty() && !tokenizer.sink.is_full() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+        rest = after;
+        let tokens_before = tokenizer.sink.tokens.get();
+        feed(&tokenizer, piece);
+        if tokenizer.sink.tokens.get() != tokens_before {
+            separators = 0;
+            continue;
+        }
+        // Within a tag, a comment or a declaration. An attribute needs a separator before it, and in
+        // a quoted value or a comment a `>` more does no harm.
+        separators += piece.bytes().filter(|byte| is_separator(*byte)).count();
+        if separators > SEPARATORS_MAX {
+            separators = 0;
+            feed(&tokenizer, ">");
+        }
+    }
+    tokenizer.end();
+    tokenizer.sink.builder.sink.finish()
+}
+
+fn feed(tokenizer: &Tokenizer<Guard>, piece: &str) {
+    let queue = BufferQueue::default();
+    queue.push_back(StrTendril::from_slice(piece));
+    // The guard answers neither Script nor EncodingIndicator, but html5ever may yet.
+    while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'')
+}
+
+struct Guard {
+    builder: TreeBuilder<Handle, Arena>,
+    depth_max: usize,
+    attributes_max: usize,
+    nodes_max: usize,
+    /// Tokens so far, errors left out.
+    tokens: Cell<u64>,
+    /// Names of the start tags that were swallowed and are still open.
+    swallowed: RefCell<Vec<LocalName>>,
+}
+
+impl Guard {
+    fn is_full(&self) -> bool {
+        self.builder.sink.len() > self.nodes_max
+    }
+
+    /// How deep the builder's current node lies.
+    ///
+    /// The builder keeps its stack to itself and announces only some of its changes; but to say
+    /// whether the current node is foreign, it asks the sink for that node's name.
+    fn depth(&self) -> usize {
+        self.adjusted_current_node_present_but_not_in_html_namespace();
+        self.builder.sink.named_depth()
+    }
+
+    /// Whether this tag is not to reach the tree builder.
+    fn swallows(&self, tag: &Tag) -> bool {
+        let mut swallowed = self.swallowed.borrow_mut();
+        match tag.kind {
+            StartTag => {
+                if self.depth() < self.depth_max {
+                    // The builder has closed what was around the swallowed tags.
+                    swallowed.clear();
+                    return false;
+                }
+                if passes_at_any_depth(&tag.name) {
+                    return false;
+                }
+                swallowed.push(tag.name.clone());
+                true
+            }
+            EndTag => {
+                let floor = swallowed.len().saturating_sub(SWALLOWED_LOOK_BACK);
+                let open = swallowed[floor..]
+                    .iter()
+                    .rposition(|name| *name == tag.name);
+                match open {
+                    Some(at) => {
+                        swallowed.truncate(floor + at);
+                        true
+                    }
+                    None => false,
+                }
+            }
+        }
+    }
+}
+
+impl TokenSink for Guard {
+    type Handle = Handle;
+
+    fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<Handle> {
+        match &mut token {
+            Token::ParseError(_) => return TokenSinkResult::Continue,
+            Token::EOFToken => {}
+            _ if self.is_full() => return TokenSinkResult::Continue,
+            Token::TagToken(tag) => {
+                self.tokens.set(self.tokens.get() + 1);
+                if self.swallows(tag) {
+                    return TokenSinkResult::Continue;
+                }
+                tag.attrs.truncate(self.attributes_max);
+            }
+            _ => self.tokens.set(self.tokens.get() + 1),
+        }
+        match self.builder.process_token(token, line) {
+            // No script runs, and the character set is decided before.
+            TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {
+                TokenSinkResult::Continue
+            }
+            other => other,
+        }
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.builder
+            .adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+/// Elements that nest nothing: they are empty, or the tokenizer reads them up to their end tag and
+/// must hear of them.
+fn passes_at_any_depth(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("script")
+            | local_name!("style")
+            | local_name!("title")
+            | local_name!("textarea")
+            | local_name!("iframe")
+            | local_name!("noembed")
+            | local_name!("noframes")
+            | local_name!("xmp")
+            | local_name!("area")
+            | local_name!("br")
+            | local_name!("embed")
+            | local_name!("hr")
+            | local_name!("img")
+            | local_name!("input")
+            | local_name!("wbr")
+            | local_name!("html")
+            | local_name!("body")
+    )
+}
