@@ -6,7 +6,7 @@
 
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
-use html5ever::{ParseOpts, parse_document};
+use html5ever::{ParseOpts, QualName, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
 use super::Page;
@@ -111,8 +111,11 @@ fn pruned(node: &Handle) -> Option<Pruned> {
             })
         }
         NodeData::Element { name, .. } => {
-            let is_html = &*name.ns == "http://www.w3.org/1999/xhtml";
-            let tag = if is_html { &*name.local } else { "foreign" };
+            let tag = if is_html(name) {
+                &*name.local
+            } else {
+                "foreign"
+            };
             if matches!(
                 tag,
                 "head" | "title" | "script" | "style" | "template" | "noframes" | "noembed"
@@ -149,10 +152,16 @@ fn pruned(node: &Handle) -> Option<Pruned> {
 
 fn first_base(node: &Handle) -> Option<String> {
     let own = match &node.data {
-        NodeData::Element { name, .. } if &*name.local == "base" => attribute(node, "href"),
+        NodeData::Element { name, .. } if is_html(name) && &*name.local == "base" => {
+            attribute(node, "href")
+        }
         _ => None,
     };
     own.or_else(|| node.children.borrow().iter().find_map(first_base))
+}
+
+fn is_html(name: &QualName) -> bool {
+    &*name.ns == "http://www.w3.org/1999/xhtml"
 }
 
 fn attribute(node: &Handle, wanted: &str) -> Option<String> {
