@@ -1,17 +1,29 @@
 //! When may a host be asked again?
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use super::returns::{Returned, Returns};
 use crate::clock::Timestamp;
 use crate::url::HostKey;
+
+/// After so many new hosts the calendar looks for hosts to forget.
+const INSERTS_BETWEEN_SWEEPS: u32 = 10_000;
+
+/// A host that nobody leases and whose time came this long ago is forgotten. Longer than any delay
+/// or crawl-delay that is obeyed, since the end of its last request is forgotten too.
+const FORGET_AFTER: Duration = Duration::from_hours(24);
+
+/// A moment before all others.
+const NEVER: Timestamp = Timestamp(i64::MIN);
 
 /// The calendar of hosts, shared by the crawls of a daemon (a cheap clone is the same calendar).
 ///
 /// Invariant: for each host there is at most one [`HostLease`] in existence.
 #[derive(Clone, Debug, Default)]
 pub struct HostCalendar {
-    _inner: Arc<()>,
+    hosts: Arc<Mutex<Hosts>>,
 }
 
 /// Why a host cannot be leased now.
@@ -23,11 +35,39 @@ pub enum Held {
     Leased,
 }
 
-/// The right to send one request to a host. Dropping it gives the host back at once, at the time
-/// that the calendar had before; [`HostLease::release`] is the ordinary end.
+/// The right to send one request to a host. [`HostLease::release`] is its ordinary end. Dropping it
+/// (a task that panicked) gives the host back at once; nobody knows then whether a request was sent,
+/// so delays are counted from the moment of leasing and the next time stays what it was.
 #[derive(Debug)]
 pub struct HostLease {
-    _private: (),
+    calendar: HostCalendar,
+    host: HostKey,
+    leased_at: Timestamp,
+    released: bool,
+}
+
+#[derive(Debug, Default)]
+struct Hosts {
+    known: HashMap<HostKey, Times>,
+    inserts: u32,
+    /// The latest moment that anybody has asked at.
+    latest: Timestamp,
+}
+
+#[derive(Debug)]
+struct Times {
+    next_at: Timestamp,
+    last_end: Timestamp,
+    is_leased: bool,
+    /// Who wants to know that the lease has ended.
+    askers: Vec<Asker>,
+}
+
+/// A frontier, and its own number of the host.
+#[derive(Clone, Debug)]
+struct Asker {
+    returns: Weak<Returns>,
+    host: u32,
 }
 
 impl HostCalendar {
@@ -42,24 +82,165 @@ impl HostCalendar {
         now: Timestamp,
         delay: Duration,
     ) -> Result<HostLease, Held> {
-        let _ = (host, now, delay);
-        unreachable!("contract only")
+        self.lease(host, now, delay, None)
+    }
+
+    /// As [`try_lease`](Self::try_lease). If the host is out on a lease afterwards, whoever's,
+    /// `returns` is told of its end, once, under the number `asked_as`.
+    pub(super) fn try_lease_for(
+        &self,
+        host: &HostKey,
+        now: Timestamp,
+        delay: Duration,
+        (returns, asked_as): (&Arc<Returns>, u32),
+    ) -> Result<HostLease, Held> {
+        let asker = Asker {
+            returns: Arc::downgrade(returns),
+            host: asked_as,
+        };
+        self.lease(host, now, delay, Some(asker))
+    }
+
+    fn lease(
+        &self,
+        host: &HostKey,
+        now: Timestamp,
+        delay: Duration,
+        asker: Option<Asker>,
+    ) -> Result<HostLease, Held> {
+        let mut hosts = self.lock();
+        hosts.latest = hosts.latest.max(now);
+        let times = hosts.times_of(host);
+        match times.held(now, delay) {
+            Some(Held::Until(moment)) => return Err(Held::Until(moment)),
+            Some(Held::Leased) => {
+                times.askers.extend(asker);
+                return Err(Held::Leased);
+            }
+            None => times.askers.extend(asker),
+        }
+        times.is_leased = true;
+        Ok(HostLease {
+            calendar: self.clone(),
+            host: host.clone(),
+            leased_at: now,
+            released: false,
+        })
+    }
+
+    /// What [`try_lease`](Self::try_lease) would answer: `None` if it would lease.
+    pub fn held(&self, host: &HostKey, now: Timestamp, delay: Duration) -> Option<Held> {
+        self.lock().known.get(host)?.held(now, delay)
     }
 
     /// Sets the host's next time to `next_at` if that is later than what stands there.
     pub fn hold_until(&self, host: &HostKey, next_at: Timestamp) {
-        let _ = (host, next_at);
+        self.note_request(host, NEVER, next_at);
+    }
+
+    /// A request that the log tells of: it ended at `ended_at`, the host may be asked again at
+    /// `next_at`. Politeness thus survives a restart; what stands here and is later stays.
+    pub fn note_request(&self, host: &HostKey, ended_at: Timestamp, next_at: Timestamp) {
+        self.lock().times_of(host).note(ended_at, next_at);
+    }
+
+    /// Hosts that it has a time for.
+    pub fn hosts(&self) -> usize {
+        self.lock().known.len()
+    }
+
+    fn give_back(&self, host: &HostKey, ended_at: Timestamp, next_at: Timestamp) {
+        let (askers, next_at, last_end) = {
+            let mut hosts = self.lock();
+            let times = hosts.times_of(host);
+            debug_assert!(times.is_leased, "{host} was given back without a lease");
+            times.is_leased = false;
+            times.note(ended_at, next_at);
+            (
+                std::mem::take(&mut times.askers),
+                times.next_at,
+                times.last_end,
+            )
+        };
+        // Outside the lock: a woken crawl asks the calendar at once.
+        for asker in askers {
+            if let Some(returns) = asker.returns.upgrade() {
+                returns.push(Returned {
+                    host: asker.host,
+                    next_at,
+                    last_end,
+                });
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Hosts> {
+        // Every change under the lock is whole at each point where it could panic.
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hosts {
+    fn times_of(&mut self, host: &HostKey) -> &mut Times {
+        if !self.known.contains_key(host) {
+            self.inserts += 1;
+            if self.inserts >= INSERTS_BETWEEN_SWEEPS {
+                self.inserts = 0;
+                self.forget_old();
+            }
+        }
+        self.known.entry(host.clone()).or_insert_with(|| Times {
+            next_at: NEVER,
+            last_end: NEVER,
+            is_leased: false,
+            askers: Vec::new(),
+        })
+    }
+
+    fn forget_old(&mut self) {
+        let latest = self.latest;
+        self.known
+            .retain(|_, times| times.is_leased || times.ready_at(FORGET_AFTER) > latest);
+    }
+}
+
+impl Times {
+    fn ready_at(&self, delay: Duration) -> Timestamp {
+        self.next_at.max(self.last_end.after(delay))
+    }
+
+    fn held(&self, now: Timestamp, delay: Duration) -> Option<Held> {
+        if self.is_leased {
+            return Some(Held::Leased);
+        }
+        let ready_at = self.ready_at(delay);
+        (ready_at > now).then_some(Held::Until(ready_at))
+    }
+
+    fn note(&mut self, ended_at: Timestamp, next_at: Timestamp) {
+        self.last_end = self.last_end.max(ended_at);
+        self.next_at = self.next_at.max(next_at);
     }
 }
 
 impl HostLease {
     /// The host.
     pub fn host(&self) -> &HostKey {
-        unreachable!("contract only")
+        &self.host
     }
 
-    /// Ends the lease: the request ended at `ended_at`, the host may be asked again at `next_at`.
-    pub fn release(self, ended_at: Timestamp, next_at: Timestamp) {
-        let _ = (ended_at, next_at);
+    /// Ends the lease: the request ended at `ended_at`, the host may be asked again at `next_at` (or
+    /// later, if somebody holds it longer).
+    pub fn release(mut self, ended_at: Timestamp, next_at: Timestamp) {
+        self.released = true;
+        self.calendar.give_back(&self.host, ended_at, next_at);
+    }
+}
+
+impl Drop for HostLease {
+    fn drop(&mut self) {
+        if !self.released {
+            self.calendar.give_back(&self.host, self.leased_at, NEVER);
+        }
     }
 }

@@ -10,13 +10,25 @@
 //! again puts it back to *waiting*. The frontier is the fold of the crawl's events by
 //! [`Frontier::admit`]; only leases are not in the log, so that they return after a crash.
 
+mod admit;
 mod calendar;
+mod host_queue;
+mod hosts;
+mod known;
+mod lease;
+mod links;
+mod params;
 mod queue;
+mod returns;
 mod store;
+mod view;
 
 pub use calendar::{Held, HostCalendar, HostLease};
-pub use queue::{
-    Combine, Frontier, FrontierCounts, FrontierParams, KnownLink, Lease, LinkState, Next,
+pub use lease::{Lease, Next};
+pub use params::{Combine, FrontierParams};
+pub use queue::Frontier;
+pub use store::{FrontierStore, StoreFailure};
+pub use view::{
+    FrontierCounts, FrontierImage, HostImage, KnownLink, LinkState, UrlImage, WaitingImage,
     WaitingLink, WhyWaiting,
 };
-pub use store::{FrontierStore, StoreFailure};

@@ -1,210 +1,162 @@
-//! The queues of links, one a host.
+//! The links of one crawl, and the answer to "which next?".
 
-use std::time::Duration;
+use std::collections::HashSet;
+use std::future::Future;
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
-use super::{HostCalendar, HostLease};
-use crate::booking::{Event, Reference, Refusal, Seq};
+use super::hosts::Hosts;
+use super::known::{Fingerprint, Known, KnownUrls};
+use super::lease::{Lease, Next};
+use super::links::Links;
+use super::params::FrontierParams;
+use super::returns::{Returned, Returns};
+use super::{Held, HostCalendar, HostLease};
 use crate::clock::Timestamp;
-use crate::url::{CanonicalUrl, HostKey, UrlId};
-
-/// How the priorities that several pages give one link become one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Combine {
-    /// the first page's, frozen
-    First,
-    /// the best page's
-    #[default]
-    Best,
-}
-
-/// What the crawl's spec says to its frontier; may be changed while it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrontierParams {
-    /// See [`Combine`].
-    pub combine: Combine,
-    /// Fetches of one host at most (pages and final failures); what waits beyond is held, not lost.
-    pub pages_per_host_max: Option<u64>,
-    /// References kept for one link: the first, the best, then the earliest (DESIGN.md 4.4).
-    pub references_max: usize,
-    /// This crawl's own delay between two requests to a host.
-    pub delay: Duration,
-}
+use crate::url::{CanonicalUrl, UrlId};
 
 /// The links of one crawl.
+///
+/// A fold of its events ([`admit`](Self::admit)) and nothing else: a leased link is still kept and
+/// changed like a waiting one, so that a frontier folded from the log equals the running one after
+/// all its leases were given back ([`image`](Self::image)).
 #[derive(Debug)]
 pub struct Frontier {
-    _calendar: HostCalendar,
+    pub(super) params: FrontierParams,
+    pub(super) calendar: HostCalendar,
+    pub(super) known: KnownUrls,
+    pub(super) links: Links,
+    pub(super) hosts: Hosts,
+    returns: Arc<Returns>,
+    leases: u64,
+    /// Empty between two calls; kept for their memory.
+    scratch: Scratch,
 }
 
-/// What to do now.
-#[derive(Debug)]
-pub enum Next {
-    /// Fetch this.
-    Lease(Lease),
-    /// Links wait, but no host before this moment.
-    NotBefore(Timestamp),
-    /// Every host with a waiting link is out on a lease (of this crawl or another): ask again when
-    /// one has ended.
-    AllLeased,
-    /// Nothing waits (held links of capped hosts do not count as waiting here).
-    Empty,
-}
-
-/// A link on its way: the right to fetch it, once.
-#[derive(Debug)]
-pub struct Lease {
-    /// Rises by one with each lease of this frontier.
-    pub number: u64,
-    /// Fingerprint of the URL; the text is in the store, at the first reference.
-    pub id: UrlId,
-    /// Where it was found; the first one first. Its URL is that of the first.
-    pub references: Vec<Reference>,
-    /// Links between a seed and it.
-    pub depth: u16,
-    /// Somebody gave it as a seed.
-    pub is_seed: bool,
-    /// The priority that it was leased with.
-    pub priority: f32,
-    /// Requests made for it before.
-    pub requests: u32,
-    /// Redirects that led to it.
-    pub hops: u16,
-    /// The host.
-    pub host: HostLease,
-    /// When.
-    pub leased_at: Timestamp,
-}
-
-/// Sizes, for the status line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrontierCounts {
-    /// Links that wait and may be leased.
-    pub waiting: u64,
-    /// Links held because their host has reached its cap.
-    pub held: u64,
-    /// Links out on a lease.
-    pub leased: u64,
-    /// URLs fetched (pages, final failures, redirects).
-    pub fetched: u64,
-    /// URLs refused.
-    pub refused: u64,
-    /// Hosts known.
-    pub hosts: u64,
-    /// Hosts with a waiting link whose time has come.
-    pub hosts_ready: u64,
-}
-
-/// Why a link is not on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhyWaiting {
-    /// Its turn has not come: better links stand before it.
-    Ready,
-    /// Its host may not be asked before this moment.
-    HostUntil(Timestamp),
-    /// Its host is out on a lease.
-    HostLeased,
-    /// Its host has reached the cap.
-    HostCapped,
-}
-
-/// A waiting link, as shown.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WaitingLink {
-    /// Fingerprint of the URL.
-    pub id: UrlId,
-    /// Its host.
-    pub host: HostKey,
-    /// Its priority.
-    pub priority: f32,
-    /// Where it was found; the first one first.
-    pub references: Vec<Reference>,
-    /// How often a booked page links to it (beyond the references kept, too).
-    pub parents: u32,
-    /// Links between a seed and it.
-    pub depth: u16,
-    /// Why it waits.
-    pub why: WhyWaiting,
-}
-
-/// All that the frontier knows of one URL.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KnownLink {
-    /// What became of it.
-    pub state: LinkState,
-    /// Where it waits, if it does.
-    pub waiting: Option<WaitingLink>,
-}
-
-/// What became of a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkState {
-    /// It waits.
-    Waiting,
-    /// It is being fetched.
-    Leased,
-    /// Fetched: the event that booked the outcome (Page, Failure or Redirect).
-    Fetched(Seq),
-    /// Not taken in or struck off, and the event that says so.
-    Refused(Refusal, Seq),
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    returned: Vec<Returned>,
+    pub(super) targets: HashSet<UrlId, BuildHasherDefault<Fingerprint>>,
+    pub(super) host_numbers: Vec<Option<u32>>,
 }
 
 impl Frontier {
     /// An empty frontier.
     pub fn new(params: FrontierParams, calendar: HostCalendar) -> Self {
-        let _ = params;
-        Self {
-            _calendar: calendar,
-        }
+        let mut frontier = Self {
+            params,
+            calendar,
+            known: KnownUrls::default(),
+            links: Links::default(),
+            hosts: Hosts::default(),
+            returns: Arc::default(),
+            leases: 0,
+            scratch: Scratch::default(),
+        };
+        frontier.set_params(params);
+        frontier
     }
 
-    /// Sets other parameters, from the next call on.
+    /// Sets other parameters, from the next call on. Costs a look at every host.
+    ///
+    /// `references_max` and `combine` shape what the following events leave behind: whoever folds a
+    /// log has to set the parameters at the same events again.
     pub fn set_params(&mut self, params: FrontierParams) {
-        let _ = params;
-    }
-
-    /// Takes in what event `seq` changes. Must be called for every event, in order.
-    pub fn admit(&mut self, seq: Seq, event: &Event) {
-        let _ = (seq, event);
+        self.params = params;
+        self.hosts
+            .set_pages_per_host_max(params.pages_per_host_max, &self.links);
     }
 
     /// The best link whose host may be asked at `now`.
     pub fn next(&mut self, now: Timestamp) -> Next {
-        let _ = now;
-        Next::Empty
+        self.take_returned(now);
+        self.hosts.wake(now, &self.links);
+        while let Some(number) = self.hosts.best_ready() {
+            let key = &self.hosts.get(number).key;
+            let asker = (&self.returns, number);
+            match self
+                .calendar
+                .try_lease_for(key, now, self.params.delay, asker)
+            {
+                Ok(host) => {
+                    if let Some(lease) = self.lease(number, host, now) {
+                        return Next::Lease(lease);
+                    }
+                }
+                Err(Held::Until(until)) => self.hosts.wait_until(number, until),
+                Err(Held::Leased) => self.hosts.set_away(number),
+            }
+        }
+        match self.hosts.first_waiting() {
+            Some(until) => Next::NotBefore(until),
+            None if self.hosts.counts().waiting > 0 => Next::AllLeased,
+            None => Next::Empty,
+        }
+    }
+
+    fn take_returned(&mut self, now: Timestamp) {
+        self.returns.take(&mut self.scratch.returned);
+        for back in self.scratch.returned.drain(..) {
+            let at = back.next_at.max(back.last_end.after(self.params.delay));
+            self.hosts.returned(back.host, at, now, &self.links);
+        }
+    }
+
+    fn lease(&mut self, number: u32, host: HostLease, now: Timestamp) -> Option<Lease> {
+        let slot = self.hosts.lease_best(number, &mut self.links)?;
+        let link = self.links.get(slot);
+        self.leases += 1;
+        Some(Lease {
+            number: self.leases,
+            id: link.id,
+            references: link.references(),
+            depth: link.depth,
+            is_seed: link.is_seed,
+            priority: link.priority,
+            requests: link.requests,
+            hops: link.hops,
+            host,
+            leased_at: now,
+        })
     }
 
     /// Puts a leased link back as it was (robots.txt has to come first, the crawl stops): the host is
     /// released with `next_at`.
     pub fn give_back(&mut self, lease: Lease, ended_at: Timestamp, next_at: Timestamp) {
-        let _ = (lease, ended_at, next_at);
+        // An event may have struck the link off in the meantime.
+        if let Some(Known::Open(slot)) = self.known.get(lease.id) {
+            self.return_link(slot);
+        }
+        lease.host.release(ended_at, next_at);
     }
 
-    /// The best `k` waiting links, best first, as they would come if no host had to wait.
-    pub fn head(&self, k: usize, now: Timestamp) -> Vec<WaitingLink> {
-        let _ = (k, now);
-        Vec::new()
+    /// If the link is leased, it waits again.
+    pub(super) fn return_link(&mut self, slot: u32) {
+        let link = self.links.get_mut(slot);
+        if link.is_leased {
+            link.is_leased = false;
+            let host = link.host;
+            self.hosts.link_came_back(host, &self.links);
+            self.hosts.link_waits(slot, &self.links);
+        }
     }
 
-    /// What is known of a URL; `None` if nothing.
-    pub fn lookup(&self, id: UrlId, now: Timestamp) -> Option<KnownLink> {
-        let _ = (id, now);
-        None
+    /// Completes when a host has been given back that this frontier had leased or was refused because
+    /// it was out on a lease, of whichever crawl; then [`next`](Self::next) may have something.
+    ///
+    /// Nothing is missed, whenever it is called: it completes at once while a return stands that no
+    /// call of `next` has seen yet.
+    pub fn host_returned(&self) -> impl Future<Output = ()> + Send + use<> {
+        let returns = Arc::clone(&self.returns);
+        async move { returns.arrived().await }
     }
 
-    /// The URL's text where only its id is at hand is in the store; whether it is known at all is here.
+    /// Whether the URL is known at all, whatever became of it.
     pub fn knows(&self, url: &CanonicalUrl) -> bool {
-        self.lookup(url.id(), Timestamp(0)).is_some()
+        self.known.get(url.id()).is_some()
     }
 
-    /// Fetches (pages and final failures) of a host so far.
-    pub fn fetched_of(&self, host: &HostKey) -> u64 {
-        let _ = host;
-        0
-    }
-
-    /// Sizes.
-    pub fn counts(&self, now: Timestamp) -> FrontierCounts {
-        let _ = now;
-        FrontierCounts::default()
+    pub(super) fn scratch(&mut self) -> &mut Scratch {
+        &mut self.scratch
     }
 }

@@ -1,0 +1,303 @@
+//! The fold: what each event changes.
+//!
+//! Nothing here may depend on whether a link is leased at this moment: leases are not in the log.
+
+use super::known::Known;
+use super::links::{Link, checked_priority};
+use super::queue::Frontier;
+use crate::booking::{
+    Event, FailureBooking, HostFacts, LeaseFacts, LinkFact, PageBooking, RedirectBooking,
+    Reference, Refusal, RefusedBooking, SeedsEvent, Seq,
+};
+use crate::url::{CanonicalUrl, HostKey, UrlId};
+
+/// A way to a link: what a page, a seed or a redirect says of its target.
+#[derive(Clone, Copy)]
+struct Offer {
+    id: UrlId,
+    host: u32,
+    reference: Reference,
+    priority: f32,
+    depth: u16,
+    hops: u16,
+    is_seed: bool,
+}
+
+impl Frontier {
+    /// Takes in what event `seq` changes. Must be called for every event, in order.
+    pub fn admit(&mut self, seq: Seq, event: &Event) {
+        match event {
+            Event::Page(page) => self.admit_page(seq, page),
+            Event::Failure(failure) => self.admit_failure(seq, failure),
+            Event::Redirect(redirect) => self.admit_redirect(seq, redirect),
+            Event::Refused(refused) => self.admit_refused(seq, refused),
+            Event::HostFacts(facts) => self.admit_host_facts(facts),
+            Event::Seeds(seeds) => self.admit_seeds(seq, seeds),
+            Event::SpecChange(_) | Event::State(_) => {}
+        }
+    }
+
+    fn admit_page(&mut self, seq: Seq, page: &PageBooking) {
+        let host = self.finish(seq, &page.lease);
+        self.hosts.count_fetch(host, &self.links);
+        let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
+        numbers.resize(page.hosts.len(), None);
+        let own = page.lease.url.id();
+        let depth = page.lease.depth.saturating_add(1);
+        for (index, link) in (0..).zip(&page.links) {
+            let reference = Reference { seq, link: index };
+            if link.target == own {
+                continue;
+            }
+            if let Some(refusal) = link.refusal {
+                self.refuse_if_unknown(link.target, refusal, seq);
+                continue;
+            }
+            // A link that was refused above may come again, so only what is taken in is remembered.
+            if !self.scratch().targets.insert(link.target) {
+                continue;
+            }
+            let Some(host) = self.host_of_link(page, link, &mut numbers) else {
+                debug_assert!(false, "event {}: link {index} has no host", seq.0);
+                continue;
+            };
+            self.offer(Offer {
+                id: link.target,
+                host,
+                reference,
+                priority: checked_priority(link.priority),
+                depth,
+                hops: 0,
+                is_seed: false,
+            });
+        }
+        numbers.clear();
+        self.scratch().targets.clear();
+        self.scratch().host_numbers = numbers;
+    }
+
+    /// The number of a link's host; each host of a page is looked up once. `None` if the page does
+    /// not name it, which is damage that the store should have seen.
+    fn host_of_link(
+        &mut self,
+        page: &PageBooking,
+        link: &LinkFact,
+        numbers: &mut [Option<u32>],
+    ) -> Option<u32> {
+        let at = link.host as usize;
+        let number = numbers.get_mut(at)?;
+        if number.is_none() {
+            *number = Some(self.hosts.number_of(page.hosts.get(at)?));
+        }
+        *number
+    }
+
+    fn admit_failure(&mut self, seq: Seq, failure: &FailureBooking) {
+        let lease = &failure.lease;
+        if failure.is_final {
+            let host = self.finish(seq, lease);
+            self.hosts.count_fetch(host, &self.links);
+            return;
+        }
+        let id = lease.url.id();
+        let host = self.host_of(id, &lease.url);
+        self.note_request(host, lease);
+        match self.known.get(id) {
+            Some(Known::Open(slot)) => {
+                self.links.get_mut(slot).requests = lease.requests;
+                self.return_link(slot);
+            }
+            Some(Known::Fetched(_) | Known::Refused { .. }) => {}
+            None => self.insert_from_lease(id, host, lease),
+        }
+    }
+
+    fn admit_redirect(&mut self, seq: Seq, redirect: &RedirectBooking) {
+        let lease = &redirect.lease;
+        self.finish(seq, lease);
+        let target = redirect.target.id();
+        if let Some(refusal) = redirect.refusal {
+            self.refuse_if_unknown(target, refusal, seq);
+            return;
+        }
+        let host = self.host_of(target, &redirect.target);
+        self.offer(Offer {
+            id: target,
+            host,
+            reference: Reference { seq, link: 0 },
+            priority: checked_priority(lease.priority),
+            depth: lease.depth,
+            hops: redirect.hops,
+            is_seed: lease.is_seed,
+        });
+        self.offer_references(target, &lease.references);
+    }
+
+    fn admit_refused(&mut self, seq: Seq, refused: &RefusedBooking) {
+        let id = refused.url.id();
+        match self.known.get(id) {
+            Some(Known::Fetched(_)) => return,
+            Some(Known::Open(slot)) => self.remove(slot),
+            Some(Known::Refused { .. }) | None => {}
+        }
+        let is_lasting = matches!(
+            refused.refusal,
+            Refusal::Robots | Refusal::Address | Refusal::HostGivenUp
+        );
+        let refusal = refused.refusal;
+        self.known.set(
+            id,
+            Known::Refused {
+                refusal,
+                seq,
+                is_lasting,
+            },
+        );
+    }
+
+    fn admit_host_facts(&mut self, facts: &HostFacts) {
+        let host = self.hosts.number_of(&facts.host);
+        self.hosts.set_given_up(host, facts.given_up);
+        self.calendar.hold_until(&facts.host, facts.next_at);
+        self.hosts.wait_until(host, facts.next_at);
+    }
+
+    fn admit_seeds(&mut self, seq: Seq, seeds: &SeedsEvent) {
+        for (index, url) in (0..).zip(&seeds.urls) {
+            let id = url.id();
+            let host = self.host_of(id, url);
+            self.offer(Offer {
+                id,
+                host,
+                reference: Reference { seq, link: index },
+                priority: checked_priority(seeds.priority),
+                depth: 0,
+                hops: 0,
+                is_seed: true,
+            });
+        }
+    }
+
+    /// The lease's URL is fetched. Gives its host.
+    fn finish(&mut self, seq: Seq, lease: &LeaseFacts) -> u32 {
+        let id = lease.url.id();
+        let host = self.host_of(id, &lease.url);
+        if let Some(Known::Open(slot)) = self.known.get(id) {
+            self.remove(slot);
+        }
+        self.known.set(id, Known::Fetched(seq));
+        self.note_request(host, lease);
+        host
+    }
+
+    fn note_request(&mut self, host: u32, lease: &LeaseFacts) {
+        let key = &self.hosts.get(host).key;
+        self.calendar
+            .note_request(key, lease.finished_at, lease.host_next_at);
+        self.hosts.wait_until(host, lease.host_next_at);
+    }
+
+    /// The number of a URL's host, without parsing the URL where the link is at hand.
+    fn host_of(&mut self, id: UrlId, url: &CanonicalUrl) -> u32 {
+        match self.known.get(id) {
+            Some(Known::Open(slot)) => self.links.get(slot).host,
+            _ => self.hosts.number_of(&url.host_key()),
+        }
+    }
+
+    fn refuse_if_unknown(&mut self, id: UrlId, refusal: Refusal, seq: Seq) {
+        if self.known.get(id).is_none() {
+            self.known.set(
+                id,
+                Known::Refused {
+                    refusal,
+                    seq,
+                    is_lasting: false,
+                },
+            );
+        }
+    }
+
+    /// A link that may be taken in: new, or another way to one that is known.
+    fn offer(&mut self, offer: Offer) {
+        match self.known.get(offer.id) {
+            None
+            | Some(Known::Refused {
+                is_lasting: false, ..
+            }) => {
+                let mut link = Link::new(offer.id, offer.host, offer.reference, offer.priority);
+                link.depth = offer.depth;
+                link.hops = offer.hops;
+                link.is_seed = offer.is_seed;
+                self.insert(link);
+            }
+            Some(Known::Open(slot)) => self.offer_to_open(slot, &offer),
+            Some(Known::Fetched(_) | Known::Refused { .. }) => {}
+        }
+    }
+
+    fn offer_to_open(&mut self, slot: u32, offer: &Offer) {
+        let link = self.links.get_mut(slot);
+        link.offer(offer.reference, offer.priority, self.params.references_max);
+        link.depth = link.depth.min(offer.depth);
+        link.hops = link.hops.min(offer.hops);
+        link.is_seed |= offer.is_seed;
+        let priority = self.params.combine.of(link.priority, offer.priority);
+        let rose = priority > link.priority;
+        link.priority = priority;
+        if rose && !link.is_leased {
+            self.hosts.link_rose(slot, &self.links);
+        }
+    }
+
+    /// The references of a redirected link go to its target; they give it no priority of their own.
+    fn offer_references(&mut self, target: UrlId, references: &[Reference]) {
+        if let Some(Known::Open(slot)) = self.known.get(target) {
+            let link = self.links.get_mut(slot);
+            for reference in references {
+                link.offer(*reference, f32::NEG_INFINITY, self.params.references_max);
+            }
+        }
+    }
+
+    /// A failed link that nothing is known of waits with what its lease says.
+    fn insert_from_lease(&mut self, id: UrlId, host: u32, lease: &LeaseFacts) {
+        let Some((first, others)) = lease.references.split_first() else {
+            debug_assert!(false, "a lease without a reference: {}", lease.url);
+            return;
+        };
+        let mut link = Link::new(id, host, *first, checked_priority(lease.priority));
+        link.depth = lease.depth;
+        link.is_seed = lease.is_seed;
+        link.requests = lease.requests;
+        self.insert(link);
+        self.offer_references(id, others);
+    }
+
+    fn insert(&mut self, link: Link) {
+        let id = link.id;
+        let slot = self.links.insert(link);
+        self.known.set(id, Known::Open(slot));
+        self.hosts.link_waits(slot, &self.links);
+    }
+
+    /// Takes an open link out; what becomes of it is the caller's to say.
+    fn remove(&mut self, slot: u32) {
+        let link = self.links.remove(slot);
+        if link.is_leased {
+            self.hosts.link_came_back(link.host, &self.links);
+        } else {
+            self.hosts.link_struck_off(link.host, &self.links);
+        }
+    }
+
+    /// Whether the host was given up: later links to it are to be refused.
+    pub fn host_given_up(&self, host: &HostKey) -> bool {
+        self.hosts.find(host).is_some_and(|host| host.is_given_up)
+    }
+
+    /// Fetches (pages and final failures) of a host so far.
+    pub fn fetched_of(&self, host: &HostKey) -> u64 {
+        self.hosts.find(host).map_or(0, |host| host.fetched)
+    }
+}

@@ -1,0 +1,129 @@
+//! One host: its queue of links and where it stands itself.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use super::links::{Links, OrderKey};
+use crate::clock::Timestamp;
+use crate::url::HostKey;
+
+/// Entries that say nothing any more are swept out when they are more than half, and more than this.
+const STALE_MIN: usize = 16;
+
+/// Where a host stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nothing to lease here.
+    Idle,
+    /// Among the ready hosts, under the key of its best link.
+    Ready(OrderKey),
+    /// Among the waiting hosts, until this moment.
+    Waiting(Timestamp),
+    /// Out on a lease, ours or another crawl's: the calendar tells us when it has ended.
+    Away,
+}
+
+/// A host of this crawl.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) key: HostKey,
+    /// Has an entry for every waiting link under its present key, and may have stale ones; the best
+    /// one is never stale between two calls.
+    queue: BinaryHeap<Entry>,
+    pub(super) place: Place,
+    /// Links that wait here.
+    pub(super) waiting: u32,
+    /// Links of this host that are out on a lease.
+    pub(super) leased: u32,
+    /// Pages and final failures.
+    pub(super) fetched: u64,
+    /// The cap is reached (what is leased counts): nothing is leased here.
+    pub(super) is_capped: bool,
+    pub(super) is_given_up: bool,
+}
+
+/// A link in the queue. Lazily deleted: a link whose key has changed has a second entry.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: OrderKey,
+    slot: u32,
+}
+
+impl Host {
+    pub(super) fn new(key: HostKey) -> Self {
+        Self {
+            key,
+            queue: BinaryHeap::new(),
+            place: Place::Idle,
+            waiting: 0,
+            leased: 0,
+            fetched: 0,
+            is_capped: false,
+            is_given_up: false,
+        }
+    }
+
+    /// Queues the link in `slot` under its present key.
+    pub(super) fn push(&mut self, slot: u32, links: &Links) {
+        self.queue.push(Entry {
+            key: links.get(slot).order_key(),
+            slot,
+        });
+    }
+
+    /// Makes the best entry a true one.
+    pub(super) fn drop_stale(&mut self, links: &Links) {
+        if self.queue.len() > 2 * self.waiting as usize + STALE_MIN {
+            self.queue
+                .retain(|entry| links.waits_as(entry.slot, entry.key));
+        }
+        while let Some(entry) = self.queue.peek() {
+            if links.waits_as(entry.slot, entry.key) {
+                break;
+            }
+            self.queue.pop();
+        }
+    }
+
+    /// The key of the best waiting link.
+    pub(super) fn best(&self) -> Option<OrderKey> {
+        self.queue.peek().map(|entry| entry.key)
+    }
+
+    /// Takes the best waiting link out.
+    pub(super) fn pop(&mut self) -> Option<u32> {
+        self.queue.pop().map(|entry| entry.slot)
+    }
+
+    /// The waiting links with their keys, in no order.
+    pub(super) fn waiting_links<'a>(
+        &'a self,
+        links: &'a Links,
+    ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
+        self.queue
+            .iter()
+            .filter(|entry| links.waits_as(entry.slot, entry.key))
+            .map(|entry| (entry.key, entry.slot))
+    }
+}
+
+impl Ord for Entry {
+    /// A `BinaryHeap` gives its greatest: the smallest key.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}

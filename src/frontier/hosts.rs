@@ -1,0 +1,252 @@
+//! The hosts of one crawl, and which of them are ready, waiting or away.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::host_queue::{Host, Place};
+use super::links::{Links, OrderKey};
+use crate::clock::Timestamp;
+use crate::url::HostKey;
+
+/// All hosts. A host is known by a number, given in the order of first appearance.
+///
+/// Invariant, held by `settle` after every change: a host that is `Ready` stands in `ready` under
+/// the key of its best link, one that is `Waiting` in `waiting` under its time, and an `Idle` one has
+/// nothing to lease.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    all: Vec<Host>,
+    numbers: HashMap<HostKey, u32>,
+    ready: BTreeSet<(OrderKey, u32)>,
+    waiting: BTreeSet<(Timestamp, u32)>,
+    pages_per_host_max: Option<u64>,
+    counts: LinkCounts,
+}
+
+/// How many links are where.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkCounts {
+    /// Waiting at hosts below the cap.
+    pub(super) waiting: u64,
+    /// Waiting at hosts that have reached it.
+    pub(super) held: u64,
+    pub(super) leased: u64,
+}
+
+impl Hosts {
+    /// The number of a host, known or new.
+    pub(super) fn number_of(&mut self, key: &HostKey) -> u32 {
+        if let Some(number) = self.numbers.get(key) {
+            return *number;
+        }
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        self.all.push(Host::new(key.clone()));
+        self.numbers.insert(key.clone(), number);
+        number
+    }
+
+    pub(super) fn find(&self, key: &HostKey) -> Option<&Host> {
+        self.numbers.get(key).map(|number| self.get(*number))
+    }
+
+    pub(super) fn get(&self, number: u32) -> &Host {
+        &self.all[number as usize]
+    }
+
+    fn get_mut(&mut self, number: u32) -> &mut Host {
+        &mut self.all[number as usize]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Host> {
+        self.all.iter()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(super) fn counts(&self) -> LinkCounts {
+        self.counts
+    }
+
+    /// Hosts with something to lease whose time has come, as far as is known here.
+    pub(super) fn ready_at(&self, now: Timestamp) -> usize {
+        self.ready.len() + self.waiting.range(..=(now, u32::MAX)).count()
+    }
+
+    /// Sets the cap, and lets every host ask the calendar anew.
+    pub(super) fn set_pages_per_host_max(&mut self, max: Option<u64>, links: &Links) {
+        self.pages_per_host_max = max;
+        for number in 0..self.all.len() {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            if let Place::Waiting(until) = self.get(number).place {
+                self.waiting.remove(&(until, number));
+                self.get_mut(number).place = Place::Idle;
+            }
+            self.settle(number, links);
+        }
+    }
+
+    // What happens to links.
+
+    /// The link in `slot` waits from now on.
+    pub(super) fn link_waits(&mut self, slot: u32, links: &Links) {
+        let number = links.get(slot).host;
+        let host = self.get_mut(number);
+        host.waiting += 1;
+        host.push(slot, links);
+        *self.count_of_waiting(number) += 1;
+        self.settle(number, links);
+    }
+
+    /// The waiting link in `slot` has a better key than before.
+    pub(super) fn link_rose(&mut self, slot: u32, links: &Links) {
+        let number = links.get(slot).host;
+        self.get_mut(number).push(slot, links);
+        self.settle(number, links);
+    }
+
+    /// A waiting link of the host has been removed from `links`.
+    pub(super) fn link_struck_off(&mut self, number: u32, links: &Links) {
+        self.get_mut(number).waiting -= 1;
+        *self.count_of_waiting(number) -= 1;
+        self.settle(number, links);
+    }
+
+    /// A lease of one of the host's links has ended, whatever became of the link.
+    pub(super) fn link_came_back(&mut self, number: u32, links: &Links) {
+        self.get_mut(number).leased -= 1;
+        self.counts.leased -= 1;
+        self.settle(number, links);
+    }
+
+    /// Takes the best link of a ready host out, which is away then.
+    pub(super) fn lease_best(&mut self, number: u32, links: &mut Links) -> Option<u32> {
+        self.set_away(number);
+        let slot = self.get_mut(number).pop()?;
+        links.get_mut(slot).is_leased = true;
+        *self.count_of_waiting(number) -= 1;
+        self.counts.leased += 1;
+        let host = self.get_mut(number);
+        host.waiting -= 1;
+        host.leased += 1;
+        self.settle(number, links);
+        Some(slot)
+    }
+
+    // What happens to hosts.
+
+    /// A page or a final failure more.
+    pub(super) fn count_fetch(&mut self, number: u32, links: &Links) {
+        self.get_mut(number).fetched += 1;
+        self.settle(number, links);
+    }
+
+    pub(super) fn set_given_up(&mut self, number: u32, is_given_up: bool) {
+        self.get_mut(number).is_given_up = is_given_up;
+    }
+
+    /// The best of the ready hosts.
+    pub(super) fn best_ready(&self) -> Option<u32> {
+        self.ready.first().map(|(_, number)| *number)
+    }
+
+    /// When the first of the waiting hosts may be asked.
+    pub(super) fn first_waiting(&self) -> Option<Timestamp> {
+        self.waiting.first().map(|(until, _)| *until)
+    }
+
+    /// The waiting hosts whose time has come are ready.
+    pub(super) fn wake(&mut self, now: Timestamp, links: &Links) {
+        while let Some((until, number)) = self.waiting.first().copied() {
+            if until > now {
+                break;
+            }
+            self.waiting.pop_first();
+            self.get_mut(number).place = Place::Idle;
+            self.settle(number, links);
+        }
+    }
+
+    /// The host, if it is ready or waits for less, waits until `until`.
+    pub(super) fn wait_until(&mut self, number: u32, until: Timestamp) {
+        match self.get(number).place {
+            Place::Ready(key) => {
+                self.ready.remove(&(key, number));
+            }
+            Place::Waiting(earlier) if earlier < until => {
+                self.waiting.remove(&(earlier, number));
+            }
+            Place::Waiting(_) | Place::Idle | Place::Away => return,
+        }
+        self.waiting.insert((until, number));
+        self.get_mut(number).place = Place::Waiting(until);
+    }
+
+    /// The ready host is out on a lease.
+    pub(super) fn set_away(&mut self, number: u32) {
+        if let Place::Ready(key) = self.get(number).place {
+            self.ready.remove(&(key, number));
+        }
+        self.get_mut(number).place = Place::Away;
+    }
+
+    /// The host that was away has been given back and may be asked from `at` on.
+    pub(super) fn returned(&mut self, number: u32, at: Timestamp, now: Timestamp, links: &Links) {
+        self.get_mut(number).place = Place::Idle;
+        if at > now && self.has_something(number) {
+            self.waiting.insert((at, number));
+            self.get_mut(number).place = Place::Waiting(at);
+        } else {
+            self.settle(number, links);
+        }
+    }
+
+    /// Whether the host has a link that may be leased.
+    fn has_something(&self, number: u32) -> bool {
+        let host = self.get(number);
+        host.best().is_some() && !host.is_capped
+    }
+
+    fn count_of_waiting(&mut self, number: u32) -> &mut u64 {
+        if self.get(number).is_capped {
+            &mut self.counts.held
+        } else {
+            &mut self.counts.waiting
+        }
+    }
+
+    /// Puts the host where it belongs after a change.
+    fn settle(&mut self, number: u32, links: &Links) {
+        let cap = self.pages_per_host_max.unwrap_or(u64::MAX);
+        let host = &mut self.all[number as usize];
+        host.drop_stale(links);
+        let is_capped = host.fetched + u64::from(host.leased) >= cap;
+        let best = host.best().filter(|_| !is_capped);
+        let place = host.place;
+        if is_capped != host.is_capped {
+            let count = u64::from(host.waiting);
+            *self.count_of_waiting(number) -= count;
+            self.get_mut(number).is_capped = is_capped;
+            *self.count_of_waiting(number) += count;
+        }
+        let settled = match (place, best) {
+            (Place::Away, _) | (Place::Waiting(_), Some(_)) | (Place::Idle, None) => return,
+            (Place::Ready(old), Some(key)) if old == key => return,
+            (_, Some(key)) => Place::Ready(key),
+            (_, None) => Place::Idle,
+        };
+        match place {
+            Place::Ready(key) => {
+                self.ready.remove(&(key, number));
+            }
+            Place::Waiting(until) => {
+                self.waiting.remove(&(until, number));
+            }
+            Place::Idle | Place::Away => {}
+        }
+        if let Place::Ready(key) = settled {
+            self.ready.insert((key, number));
+        }
+        self.get_mut(number).place = settled;
+    }
+}
