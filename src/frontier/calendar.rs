@@ -11,8 +11,8 @@ use crate::url::HostKey;
 /// After so many new hosts the calendar looks for hosts to forget.
 const INSERTS_BETWEEN_SWEEPS: u32 = 10_000;
 
-/// A host that nobody leases and whose time came this long ago is forgotten. Longer than any delay
-/// or crawl-delay that is obeyed, since the end of its last request is forgotten too.
+/// A host that nobody leases, whose next time is past and whose last request ended this long ago is
+/// forgotten. It has to be longer than any crawl's delay.
 const FORGET_AFTER: Duration = Duration::from_hours(24);
 
 /// A moment before all others.

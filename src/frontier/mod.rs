@@ -28,7 +28,11 @@ pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;
 pub use store::{FrontierStore, StoreFailure};
+
 pub use view::{
     FrontierCounts, FrontierImage, HostImage, KnownLink, LinkState, UrlImage, WaitingImage,
     WaitingLink, WhyWaiting,
 };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! One lease a host, the delay, and who is told of a return.
+
+use std::future::Future;
+use std::task::{Context, Poll, Waker};
+
+use super::*;
+
+const DELAY: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_host_has_one_lease_at_most() {
+    let calendar = HostCalendar::default();
+    let now = Timestamp(5);
+    let lease = calendar.try_lease(&host("a"), now, DELAY).unwrap();
+    let other = calendar.clone();
+    let refused = other.try_lease(&host("a"), now, DELAY);
+    assert_eq!(refused.unwrap_err(), Held::Leased);
+    assert!(other.try_lease(&host("b"), now, DELAY).is_ok());
+    lease.release(Timestamp(100), Timestamp(300));
+    let refused = other.try_lease(&host("a"), now, DELAY);
+    assert_eq!(refused.unwrap_err(), Held::Until(Timestamp(1_100)));
+    let refused = other.try_lease(&host("a"), now, Duration::ZERO);
+    assert_eq!(refused.unwrap_err(), Held::Until(Timestamp(300)));
+    assert!(other.try_lease(&host("a"), Timestamp(1_100), DELAY).is_ok());
+}
+
+#[test]
+fn a_dropped_lease_returns_and_its_delay_counts_from_the_leasing() {
+    let calendar = HostCalendar::default();
+    let lease = calendar.try_lease(&host("a"), Timestamp(5), DELAY).unwrap();
+    drop(lease);
+    let held = calendar.held(&host("a"), Timestamp(5), DELAY);
+    assert_eq!(held, Some(Held::Until(Timestamp(1_005))));
+    assert_eq!(
+        calendar.held(&host("a"), Timestamp(5), Duration::ZERO),
+        None
+    );
+}
+
+#[test]
+fn a_lease_lost_by_a_panic_returns() {
+    let calendar = HostCalendar::default();
+    let lease = calendar.try_lease(&host("a"), Timestamp(5), DELAY).unwrap();
+    let task = std::thread::spawn(move || {
+        let _lease = lease;
+        std::panic::resume_unwind(Box::new("lost"));
+    });
+    assert!(task.join().is_err());
+    assert!(
+        calendar
+            .try_lease(&host("a"), Timestamp(1_005), DELAY)
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_time_is_only_moved_later() {
+    let calendar = HostCalendar::default();
+    let lease = calendar.try_lease(&host("a"), Timestamp(5), DELAY).unwrap();
+    calendar.hold_until(&host("a"), Timestamp(9_000));
+    calendar.hold_until(&host("a"), Timestamp(8_000));
+    lease.release(Timestamp(6), Timestamp(7));
+    let held = calendar.held(&host("a"), Timestamp(6), DELAY);
+    assert_eq!(held, Some(Held::Until(Timestamp(9_000))));
+}
+
+#[test]
+fn hosts_of_long_ago_are_forgotten_but_not_those_out_on_a_lease() {
+    let calendar = HostCalendar::default();
+    let leased = host("leased");
+    let _lease = calendar.try_lease(&leased, Timestamp(0), DELAY).unwrap();
+    let two_days = Timestamp(0).after(Duration::from_hours(48));
+    for number in 0..5_000 {
+        calendar.hold_until(&host(&format!("old{number}")), Timestamp(number));
+    }
+    drop(calendar.try_lease(&host("now"), two_days, DELAY));
+    for number in 0..6_000 {
+        calendar.hold_until(&host(&format!("new{number}")), Timestamp(two_days.0 + 1));
+    }
+    assert_eq!(calendar.hosts(), 6_002);
+    let held = calendar.held(&leased, two_days, DELAY);
+    assert_eq!(held, Some(Held::Leased));
+}
+
+/// Polls once.
+fn is_done(future: &mut (impl Future<Output = ()> + Unpin)) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    std::pin::Pin::new(future).poll(&mut context) == Poll::Ready(())
+}
+
+#[test]
+fn a_crawl_is_told_that_another_gave_a_host_back() {
+    let calendar = HostCalendar::default();
+    let mut one = Crawl::sharing(params(), calendar.clone());
+    let mut two = Crawl::sharing(params(), calendar.clone());
+    one.seed(&["a/1"], 0.0);
+    two.seed(&["a/1"], 0.0);
+    let lease = one.lease();
+    assert!(matches!(two.frontier.next(two.now), Next::AllLeased));
+    let mut told = Box::pin(two.frontier.host_returned());
+    assert!(!is_done(&mut told));
+    one.page(lease, &[]);
+    assert!(is_done(&mut told));
+    // A return that nobody has looked at is told at any time, and once seen it is not.
+    assert!(is_done(&mut Box::pin(two.frontier.host_returned())));
+    let ready_at = one.now.after(DELAY);
+    assert!(matches!(two.frontier.next(two.now), Next::NotBefore(t) if t == ready_at));
+    assert!(!is_done(&mut Box::pin(two.frontier.host_returned())));
+    assert_eq!(two.drain(), ["a/1"]);
+}
+
+#[test]
+fn a_crawl_is_told_of_its_own_lost_lease() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1", "a/2"], 0.0);
+    drop(crawl.lease());
+    assert!(is_done(&mut Box::pin(crawl.frontier.host_returned())));
+    crawl.wait(1_000);
+    let lease = crawl.lease();
+    assert_eq!(crawl.name(&lease), "a/2");
+}
+
+#[tokio::test]
+async fn a_waiting_task_is_woken() {
+    let calendar = HostCalendar::default();
+    let mut one = Crawl::sharing(params(), calendar.clone());
+    let mut two = Crawl::sharing(params(), calendar);
+    one.seed(&["a/1"], 0.0);
+    two.seed(&["a/1"], 0.0);
+    let lease = one.lease();
+    assert!(matches!(two.frontier.next(two.now), Next::AllLeased));
+    let told = tokio::spawn(two.frontier.host_returned());
+    tokio::task::yield_now().await;
+    assert!(!told.is_finished());
+    one.page(lease, &[]);
+    told.await.unwrap();
+}

@@ -1,0 +1,221 @@
+//! Which link next, and when.
+
+use super::*;
+
+#[test]
+fn best_first_pops_the_highest_score_first() {
+    // unclecode/crawl4ai issue 1253: "best first" popped the lowest of three.
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/low"], -3.0);
+    crawl.seed(&["b/high"], 2.5);
+    crawl.seed(&["c/middle"], 0.0);
+    assert_eq!(crawl.drain(), ["b/high", "c/middle", "a/low"]);
+}
+
+#[test]
+fn within_one_host_too_the_highest_score_comes_first() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/low"], -3.0);
+    crawl.seed(&["a/high"], 2.5);
+    crawl.seed(&["a/middle"], 0.0);
+    assert_eq!(crawl.drain(), ["a/high", "a/middle", "a/low"]);
+}
+
+#[test]
+fn equal_priorities_go_by_discovery() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["c/1", "b/1", "b/2"], 1.0);
+    crawl.seed(&["a/1", "c/2"], 1.0);
+    crawl.params.delay = Duration::ZERO;
+    crawl.frontier.set_params(crawl.params);
+    assert_eq!(crawl.drain(), ["c/1", "b/1", "b/2", "a/1", "c/2"]);
+}
+
+#[test]
+fn priorities_map_to_a_falling_total_order() {
+    let rising = [
+        f32::NAN,
+        f32::NEG_INFINITY,
+        f32::MIN,
+        -1.0,
+        -f32::MIN_POSITIVE,
+        0.0,
+        f32::MIN_POSITIVE,
+        1.0,
+        f32::MAX,
+        f32::INFINITY,
+    ];
+    let mapped: Vec<u32> = rising.into_iter().map(links::worse_of).collect();
+    assert!(
+        mapped.windows(2).all(|pair| pair[0] > pair[1]),
+        "{mapped:?}"
+    );
+    assert_eq!(links::worse_of(-0.0), links::worse_of(0.0));
+    assert_eq!(links::worse_of(-f32::NAN), links::worse_of(f32::NAN));
+}
+
+#[test]
+fn a_host_waits_for_its_delay_while_another_is_asked() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1", "a/2"], 2.0);
+    crawl.seed(&["b/1"], 1.0);
+    let lease = crawl.lease();
+    assert_eq!(crawl.name(&lease), "a/1");
+    crawl.wait(300);
+    crawl.page(lease, &[]);
+    let lease = crawl.lease();
+    assert_eq!(crawl.name(&lease), "b/1", "a was asked a moment ago");
+    crawl.page(lease, &[]);
+    let ready_at = crawl.now.after(params().delay);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::NotBefore(t) if t == ready_at));
+    crawl.wait(999);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::NotBefore(t) if t == ready_at));
+    crawl.wait(1);
+    let lease = crawl.lease();
+    assert_eq!(crawl.name(&lease), "a/2");
+}
+
+#[test]
+fn nothing_now_and_nothing_ever_are_different_answers() {
+    let mut crawl = Crawl::new(params());
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::Empty));
+    crawl.seed(&["a/1", "a/2"], 0.0);
+    let lease = crawl.lease();
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::AllLeased));
+    crawl.page(lease, &[]);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::NotBefore(_)));
+    crawl.wait(1_000);
+    let lease = crawl.lease();
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::Empty));
+    crawl.page(lease, &[]);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::Empty));
+}
+
+#[test]
+fn lease_numbers_rise_by_one() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1", "b/1", "c/1"], 0.0);
+    let numbers: Vec<u64> = (0..3).map(|_| crawl.lease().number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+}
+
+#[test]
+fn a_better_page_moves_a_link_forward() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["s/1", "s/2"], 9.0);
+    let lease = crawl.lease();
+    crawl.page(lease, &[("a/1", 1.0, None), ("b/1", 2.0, None)]);
+    crawl.wait(1_000);
+    let lease = crawl.lease();
+    crawl.page(lease, &[("a/1", 3.0, None)]);
+    assert_eq!(crawl.drain(), ["a/1", "b/1"]);
+    crawl.assert_equals_its_log();
+}
+
+#[test]
+fn a_link_given_back_waits_as_before() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1", "a/2"], 1.0);
+    let before = (crawl.waiting("a/1"), crawl.frontier.counts(crawl.now));
+    let lease = crawl.lease();
+    assert_eq!(crawl.state("a/1"), Some(LinkState::Leased));
+    assert_eq!(crawl.frontier.counts(crawl.now).leased, 1);
+    let (ended_at, next_at) = (crawl.now, crawl.now.after(Duration::from_secs(5)));
+    crawl.frontier.give_back(lease, ended_at, next_at);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::NotBefore(t) if t == next_at));
+    crawl.wait(5_000);
+    assert_eq!(
+        (crawl.waiting("a/1"), crawl.frontier.counts(crawl.now)),
+        before
+    );
+    let lease = crawl.lease();
+    assert_eq!((crawl.name(&lease).as_str(), lease.requests), ("a/1", 0));
+}
+
+#[test]
+fn a_capped_host_holds_its_links_until_the_cap_is_raised() {
+    let mut crawl = Crawl::new(FrontierParams {
+        pages_per_host_max: Some(2),
+        ..params()
+    });
+    crawl.seed(&["a/1", "a/2", "a/3", "a/4", "b/1"], 0.0);
+    assert_eq!(crawl.drain(), ["a/1", "b/1", "a/2"]);
+    let counts = crawl.frontier.counts(crawl.now);
+    assert_eq!((counts.waiting, counts.held), (0, 2));
+    assert_eq!(crawl.waiting("a/3").why, WhyWaiting::HostCapped);
+    assert!(crawl.frontier.head(9, crawl.now).is_empty());
+    crawl.assert_equals_its_log();
+    crawl.params.pages_per_host_max = Some(3);
+    crawl.frontier.set_params(crawl.params);
+    assert_eq!(crawl.drain(), ["a/3"]);
+    assert_eq!(crawl.frontier.counts(crawl.now).held, 1);
+}
+
+#[test]
+fn a_page_still_being_judged_counts_for_the_cap() {
+    let mut crawl = Crawl::new(FrontierParams {
+        pages_per_host_max: Some(1),
+        ..params()
+    });
+    crawl.seed(&["a/1", "a/2"], 0.0);
+    let lease = crawl.lease();
+    crawl.wait(1);
+    // The host is free again, but the page is not booked.
+    let facts = crawl.end(lease);
+    crawl.wait(5_000);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::Empty));
+    assert_eq!(crawl.frontier.counts(crawl.now).held, 1);
+    // A redirect is no fetch of the host: the second link may go.
+    crawl.book(Event::Redirect(RedirectBooking {
+        lease: facts,
+        status: 301,
+        target: url("b/1"),
+        hops: 1,
+        refusal: None,
+    }));
+    assert_eq!(crawl.frontier.counts(crawl.now).held, 0);
+    crawl.urls.insert(url("b/1").id(), url("b/1"));
+    assert_eq!(crawl.drain(), ["a/2", "b/1"]);
+}
+
+#[test]
+fn a_shorter_delay_takes_force_at_once() {
+    let mut crawl = Crawl::new(FrontierParams {
+        delay: Duration::from_hours(1),
+        ..params()
+    });
+    crawl.seed(&["a/1", "a/2"], 0.0);
+    let lease = crawl.lease();
+    crawl.page(lease, &[]);
+    assert!(matches!(crawl.frontier.next(crawl.now), Next::NotBefore(_)));
+    crawl.params.delay = Duration::from_secs(1);
+    crawl.frontier.set_params(crawl.params);
+    crawl.wait(1_000);
+    assert_eq!(crawl.drain(), ["a/2"]);
+}
+
+#[test]
+fn the_head_shows_the_best_links_in_the_order_in_which_they_would_come() {
+    let mut crawl = Crawl::new(params());
+    for number in 0..40_u16 {
+        let name = format!("{}/{number}", ["a", "b", "c"][usize::from(number % 3)]);
+        crawl.seed(&[&name], f32::from(number * 7 % 40));
+    }
+    let lease = crawl.lease();
+    let ids = |head: Vec<WaitingLink>| -> Vec<f32> {
+        head.into_iter().map(|link| link.priority).collect()
+    };
+    let head = ids(crawl.frontier.head(5, crawl.now));
+    assert_eq!(head, [38.0, 37.0, 36.0, 35.0, 34.0]); // 39 is out on a lease
+    assert_eq!(ids(crawl.frontier.head(100, crawl.now)).len(), 39);
+    assert!(crawl.frontier.head(0, crawl.now).is_empty());
+    let leased_host = lease.host.host().clone();
+    for link in crawl.frontier.head(100, crawl.now) {
+        let expected = if link.host == leased_host {
+            WhyWaiting::HostLeased
+        } else {
+            WhyWaiting::Ready
+        };
+        assert_eq!(link.why, expected);
+    }
+}
