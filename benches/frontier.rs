@@ -1,0 +1,231 @@
+//! The frontier at size: `next` and `admit` by the second, and memory by the link.
+//!
+//! `cargo bench --bench frontier` runs all sizes, `cargo bench --bench frontier -- /10000/` the quick
+//! one only. Operations are calls of `next`, `give_back` and `admit`; an admitted page has 10 links, one of
+//! them new, so that the frontier keeps its size. Building the pages is not measured.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use apprentice::booking::{
+    Event, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, SeedsEvent, Seq,
+};
+use apprentice::clock::{Chance, Timestamp, chance};
+use apprentice::frontier::{Combine, Frontier, FrontierParams, HostCalendar, Lease, Next};
+use apprentice::url::{CanonicalUrl, HostKey};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use rand::RngExt;
+
+/// Waiting links, hosts.
+const SIZES: [(u32, u32); 2] = [(10_000, 1_000), (1_000_000, 100_000)];
+const SEEDS_AN_EVENT: u32 = 50;
+const LINKS_A_PAGE: u32 = 10;
+
+/// The pages of a made-up web: page `n` stands on host `n % hosts`.
+struct Web {
+    hosts: Vec<HostKey>,
+    pages: u32,
+    chance: Chance,
+}
+
+/// The links of one page, made before the clock runs.
+struct Links {
+    facts: Vec<LinkFact>,
+    hosts: Vec<HostKey>,
+}
+
+struct Crawl {
+    frontier: Frontier,
+    seq: u64,
+    now: Timestamp,
+    filled: u32,
+    filled_seq: u64,
+    hosts: u32,
+}
+
+fn url(page: u32, hosts: u32) -> CanonicalUrl {
+    CanonicalUrl::from_stored(format!("http://host{}.test/page/{page}", page % hosts))
+}
+
+impl Web {
+    fn link(&mut self, page: u32, at: u32) -> (LinkFact, HostKey) {
+        let hosts = u32::try_from(self.hosts.len()).expect("few hosts");
+        let fact = LinkFact {
+            target: url(page, hosts).id(),
+            host: at,
+            priority: self.chance.random_range(-20.0..20.0),
+            refusal: None,
+        };
+        (fact, self.hosts[(page % hosts) as usize].clone())
+    }
+
+    /// One new page, and others known already.
+    fn links(&mut self) -> Links {
+        self.pages += 1;
+        let new = self.pages - 1;
+        let known = (1..LINKS_A_PAGE).map(|_| self.chance.random_range(0..new));
+        let targets: Vec<u32> = std::iter::once(new).chain(known).collect();
+        let (facts, hosts) = (0..).zip(targets).map(|(at, to)| self.link(to, at)).unzip();
+        Links { facts, hosts }
+    }
+}
+
+impl Crawl {
+    fn new(hosts: u32) -> Self {
+        let params = FrontierParams {
+            combine: Combine::Best,
+            pages_per_host_max: None,
+            references_max: 8,
+            // A step takes a simulated millisecond: a hundredth of the hosts wait.
+            delay: Duration::from_millis(u64::from(hosts / 100)),
+        };
+        Self {
+            frontier: Frontier::new(params, HostCalendar::default()),
+            seq: 0,
+            now: Timestamp(0),
+            filled: 0,
+            filled_seq: 0,
+            hosts,
+        }
+    }
+
+    fn fill(&mut self, links: u32, chance: &mut Chance) {
+        while self.filled < links {
+            let urls =
+                (self.filled..self.filled + SEEDS_AN_EVENT).map(|page| url(page, self.hosts));
+            let seeds = Event::Seeds(SeedsEvent {
+                urls: urls.collect(),
+                priority: chance.random_range(-20.0..20.0),
+                at: self.now,
+            });
+            self.filled += SEEDS_AN_EVENT;
+            self.seq += 1;
+            self.frontier.admit(Seq(self.seq), &seeds);
+        }
+        self.filled_seq = self.seq;
+    }
+
+    fn lease(&mut self) -> Lease {
+        self.now.0 += 1;
+        loop {
+            match self.frontier.next(self.now) {
+                Next::Lease(lease) => return lease,
+                Next::NotBefore(until) => self.now = until,
+                Next::AllLeased | Next::Empty => unreachable!("there is always a link"),
+            }
+        }
+    }
+
+    fn give_back(&mut self) {
+        let lease = self.lease();
+        self.frontier
+            .give_back(black_box(lease), self.now, self.now);
+    }
+
+    /// The page that stands at a first reference.
+    fn page_at(&self, first: Reference) -> u32 {
+        let seq = u32::try_from(first.seq.0).expect("few events");
+        match first.seq.0.checked_sub(self.filled_seq + 1) {
+            None => (seq - 1) * SEEDS_AN_EVENT + first.link,
+            Some(step) => self.filled + u32::try_from(step).expect("few steps"),
+        }
+    }
+
+    fn step(&mut self, links: Links) {
+        let lease = self.lease();
+        let facts = LeaseFacts {
+            url: url(self.page_at(lease.references[0]), self.hosts),
+            references: lease.references,
+            depth: 0,
+            is_seed: false,
+            priority: lease.priority,
+            leased_at: lease.leased_at,
+            finished_at: self.now,
+            requests: 1,
+            host_next_at: self.now,
+        };
+        lease.host.release(self.now, self.now);
+        self.seq += 1;
+        self.frontier.admit(Seq(self.seq), &page(facts, links));
+    }
+}
+
+fn page(lease: LeaseFacts, links: Links) -> Event {
+    Event::Page(PageBooking {
+        lease,
+        status: 200,
+        content_type: String::new(),
+        body_bytes: 0,
+        body_digest: 0,
+        truncated: false,
+        title: String::new(),
+        judgement: Judgement {
+            log_odds: 0.0,
+            best: Vec::new(),
+            near_focus: false,
+            version: 1,
+        },
+        links: links.facts,
+        hosts: links.hosts,
+        links_dropped: 0,
+        evidence: Vec::new(),
+    })
+}
+
+/// Resident memory of this process, where the system tells it.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[expect(clippy::print_stderr, reason = "a figure beside criterion's own")]
+fn filled(links: u32, hosts: u32) -> (Web, Crawl) {
+    let mut web = Web {
+        hosts: (0..hosts).map(|page| url(page, hosts).host_key()).collect(),
+        pages: links,
+        chance: chance(1, "bench"),
+    };
+    let mut crawl = Crawl::new(hosts);
+    let before = resident_bytes();
+    crawl.fill(links, &mut web.chance);
+    if let (Some(before), Some(after)) = (before, resident_bytes()) {
+        let bytes = after.saturating_sub(before);
+        let each = bytes / u64::from(links);
+        eprintln!("{links} waiting links on {hosts} hosts: {bytes} bytes resident, {each} a link");
+    }
+    (web, crawl)
+}
+
+fn bench(criterion: &mut Criterion) {
+    for (links, hosts) in SIZES {
+        let mut group = criterion.benchmark_group(format!("frontier/{links}"));
+        group.throughput(Throughput::Elements(2));
+        // Criterion calls the closures once a sample, and never those that are filtered out.
+        let mut made = None;
+        group.bench_function("next+give_back", |bencher| {
+            let (_, crawl) = made.get_or_insert_with(|| filled(links, hosts));
+            bencher.iter(|| crawl.give_back());
+        });
+        group.bench_function("next+admit", |bencher| {
+            let (web, crawl) = made.get_or_insert_with(|| filled(links, hosts));
+            bencher.iter_batched(
+                || web.links(),
+                |links| crawl.step(links),
+                BatchSize::LargeInput,
+            );
+        });
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(4));
+    targets = bench
+}
+criterion_main!(benches);
