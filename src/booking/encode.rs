@@ -85,17 +85,17 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
     }
 }
 
-fn references_record(references: &[Reference]) -> Option<v1::ReferencesRecord> {
-    Some(v1::ReferencesRecord {
+fn references_record(references: &[Reference]) -> v1::ReferencesRecord {
+    v1::ReferencesRecord {
         seqs: references.iter().map(|at| at.seq.0).collect(),
         links: references.iter().map(|at| at.link).collect(),
-    })
+    }
 }
 
-fn lease_record(lease: &LeaseFacts) -> Option<v1::LeaseRecord> {
-    Some(v1::LeaseRecord {
+fn lease_record(lease: &LeaseFacts) -> v1::LeaseRecord {
+    v1::LeaseRecord {
         url: lease.url.as_str().to_owned(),
-        references: references_record(&lease.references),
+        references: Some(references_record(&lease.references)),
         depth: u32::from(lease.depth),
         is_seed: lease.is_seed,
         priority: Some(lease.priority),
@@ -103,12 +103,12 @@ fn lease_record(lease: &LeaseFacts) -> Option<v1::LeaseRecord> {
         finished_at_ms: lease.finished_at.0,
         requests: lease.requests,
         host_next_at_ms: lease.host_next_at.0,
-    })
+    }
 }
 
 fn page_record(page: &PageBooking) -> v1::PageRecord {
     v1::PageRecord {
-        lease: lease_record(&page.lease),
+        lease: Some(lease_record(&page.lease)),
         status: u32::from(page.status),
         content_type: page.content_type.clone(),
         body_bytes: page.body_bytes,
@@ -173,7 +173,7 @@ fn refusal_number(refusal: Option<Refusal>) -> u32 {
 
 fn failure_record(failure: &FailureBooking) -> v1::FailureRecord {
     v1::FailureRecord {
-        lease: lease_record(&failure.lease),
+        lease: Some(lease_record(&failure.lease)),
         cause: failure.cause.clone(),
         message: failure.message.clone(),
         is_final: failure.is_final,
@@ -182,7 +182,7 @@ fn failure_record(failure: &FailureBooking) -> v1::FailureRecord {
 
 fn redirect_record(redirect: &RedirectBooking) -> v1::RedirectRecord {
     v1::RedirectRecord {
-        lease: lease_record(&redirect.lease),
+        lease: Some(lease_record(&redirect.lease)),
         status: u32::from(redirect.status),
         target: redirect.target.as_str().to_owned(),
         hops: u32::from(redirect.hops),
@@ -193,7 +193,7 @@ fn redirect_record(redirect: &RedirectBooking) -> v1::RedirectRecord {
 fn refused_record(refused: &RefusedBooking) -> v1::RefusedRecord {
     v1::RefusedRecord {
         url: refused.url.as_str().to_owned(),
-        references: references_record(&refused.references),
+        references: Some(references_record(&refused.references)),
         refusal: refused.refusal as u32,
         at_ms: refused.at.0,
     }
