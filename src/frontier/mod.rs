@@ -21,6 +21,11 @@ mod params;
 mod queue;
 mod returns;
 mod store;
+mod store_memory;
+mod store_read;
+mod store_sled;
+#[cfg(test)]
+mod store_tests;
 mod view;
 
 pub use calendar::{Held, HostCalendar, HostLease};
@@ -28,7 +33,8 @@ pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;
 pub use store::{FrontierStore, StoreFailure};
-
+pub use store_memory::MemoryStore;
+pub use store_sled::SledStore;
 pub use view::{
     FrontierCounts, FrontierImage, HostImage, KnownLink, LinkState, UrlImage, WaitingImage,
     WaitingLink, WhyWaiting,

@@ -69,7 +69,9 @@ impl Store {
         let (last, end) = last_record(&log).map_err(damaged)?;
         let end = end.ok_or_else(|| OpenError::Corrupt {
             path: database_folder.clone(),
-            detail: format!("record {last} is too short to be one; take the store from a backup"),
+            detail: format!(
+                "record {last}, the last, is none of ours; take the store from a backup"
+            ),
         })?;
         let mark = check_flushed(folder, last)?;
         let writer = SegmentWriter::open(folder, end, options.segment_bytes_max)?;
@@ -177,15 +179,17 @@ fn check_schema(
     })
 }
 
-/// The last key (0: no record), and the place behind its payload; `None` for a record that is too
-/// short to name one.
+/// The last key (0: no record), and the place behind its payload; `None` for a record that
+/// names none.
 fn last_record(log: &sled::Tree) -> sled::Result<(u64, Option<Place>)> {
     let Some((key, value)) = log.last()? else {
         return Ok((0, Some(Place::START)));
     };
-    let key = <[u8; 8]>::try_from(&*key).map_or(u64::MAX, u64::from_be_bytes);
+    let Ok(key) = <[u8; 8]>::try_from(&*key) else {
+        return Ok((u64::MAX, None));
+    };
     let place = Place::split(&value).map(|(place, _)| place.after());
-    Ok((key, place))
+    Ok((u64::from_be_bytes(key), place))
 }
 
 /// What was flushed must be there.
