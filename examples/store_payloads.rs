@@ -120,7 +120,7 @@ fn measure(way: &str, load: &Load) -> Result<()> {
 
 enum Log {
     Sled(sled::Db, sled::Tree),
-    Segments(Store),
+    Segments(Box<Store>),
 }
 
 impl Log {
@@ -139,7 +139,7 @@ impl Log {
             cache_bytes: load.cache_bytes,
             ..StoreOptions::default()
         };
-        Ok(Self::Segments(Store::open(folder, &options)?))
+        Ok(Self::Segments(Box::new(Store::open(folder, &options)?)))
     }
 
     fn write(&mut self, group: &[(u64, Vec<u8>)]) -> Result<()> {
