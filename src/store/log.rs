@@ -96,9 +96,7 @@ impl Store {
         for values in values.chunks(TRANSACTION_RECORDS_MAX) {
             self.write_records(values)?;
         }
-        self.database
-            .flush()
-            .map_err(|cause| self.database_error(cause))?;
+        database::guarded(|| self.database.flush()).map_err(|cause| self.database_error(cause))?;
         let data_path = self.folder.join(database::FOLDER_NAME).join("db");
         self.data.sync_data().map_err(|cause| StoreError::Io {
             path: data_path,
@@ -137,16 +135,19 @@ impl Store {
 
     /// A plain `apply_batch` would ignore sled's cache limit; a transaction does not.
     fn write_records(&self, values: &[([u8; 8], Vec<u8>)]) -> Result<(), StoreError> {
-        let written = self.log.transaction(|log| {
-            for (key, value) in values {
-                log.insert(key, value.as_slice())?;
+        let written = database::guarded(|| {
+            let outcome = self.log.transaction(|log| {
+                for (key, value) in values {
+                    log.insert(key, value.as_slice())?;
+                }
+                Ok::<_, sled::transaction::ConflictableTransactionError<()>>(())
+            });
+            match outcome {
+                Ok(()) | Err(TransactionError::Abort(())) => Ok(()), // it never aborts
+                Err(TransactionError::Storage(cause)) => Err(cause),
             }
-            Ok::<_, sled::transaction::ConflictableTransactionError<()>>(())
         });
-        match written {
-            Ok(()) | Err(TransactionError::Abort(())) => Ok(()), // it never aborts
-            Err(TransactionError::Storage(cause)) => Err(self.database_error(cause)),
-        }
+        written.map_err(|cause| self.database_error(cause))
     }
 
     fn database_error(&self, cause: sled::Error) -> StoreError {
@@ -193,8 +194,10 @@ impl Store {
         visit: &mut dyn FnMut(u64, &[u8]) -> bool,
     ) -> Result<(), StoreError> {
         let bounds = keys.start().to_be_bytes()..=keys.end().to_be_bytes();
-        for found in self.log.range(bounds) {
-            let (key, value) = found.map_err(|cause| self.database_error(cause))?;
+        let mut found = self.log.range(bounds);
+        while let Some((key, value)) = database::guarded(|| found.next().transpose())
+            .map_err(|cause| self.database_error(cause))?
+        {
             let key = <[u8; 8]>::try_from(&*key).map_or(u64::MAX, u64::from_be_bytes);
             let (_, record) = self.split(key, &value)?;
             if !visit(key, record) {
@@ -205,7 +208,7 @@ impl Store {
     }
 
     fn value(&self, key: u64) -> Result<Option<sled::IVec>, StoreError> {
-        let found = self.log.get(key.to_be_bytes());
+        let found = database::guarded(|| self.log.get(key.to_be_bytes()));
         found.map_err(|cause| self.database_error(cause))
     }
 

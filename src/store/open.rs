@@ -60,13 +60,15 @@ impl Store {
         refuse_headless(folder)?;
         let database_folder = folder.join(database::FOLDER_NAME);
         let database = database::open(&database_folder, options.cache_bytes)?;
-        let damaged = |error: sled::Error| OpenError::Corrupt {
-            path: database_folder.clone(),
-            detail: format!("{error}; take the store from a backup"),
-        };
-        let log = database.open_tree("log").map_err(damaged)?;
-        check_schema(folder, &database, log.is_empty()).map_err(damaged)??;
-        let (last, end) = last_record(&log).map_err(damaged)?;
+        let (log, checked) = database::guarded(|| {
+            let log = database.open_tree("log")?;
+            let checked = check_schema(folder, &database, log.is_empty())?;
+            Ok((log, checked))
+        })
+        .map_err(|error| database::damaged(&database_folder, &error))?;
+        checked?;
+        let (last, end) = database::guarded(|| last_record(&log))
+            .map_err(|error| database::damaged(&database_folder, &error))?;
         let end = end.ok_or_else(|| OpenError::Corrupt {
             path: database_folder.clone(),
             detail: format!(

@@ -375,3 +375,49 @@ fn what_the_system_forbids_is_told_apart() {
     let error = OpenError::from_io(Path::new("d"), Error::from(ErrorKind::NotADirectory));
     assert!(matches!(error, OpenError::Io { .. }));
 }
+
+/// sled alone would open most of these as a shorter log, or panic.
+#[test]
+fn a_damaged_database_is_an_error_and_neither_a_panic_nor_a_shorter_log() {
+    const LAST: u64 = 2_000;
+    let home = TempDir::new().unwrap();
+    let whole = home.path().join("whole");
+    let store = open(&whole);
+    for first in (1..=LAST).step_by(100) {
+        let group: Vec<_> = (first..first + 100)
+            .map(|key| Entry {
+                key,
+                record: &[9; 900],
+                payload: &[],
+            })
+            .collect();
+        store.commit(&group).unwrap();
+    }
+    drop(store);
+
+    let intact = fs::read(whole.join("sled/db")).unwrap();
+    for n in 0..24 {
+        let damaged = home.path().join(format!("damaged-{n}"));
+        copy(&whole, &damaged);
+        let at = intact.len() / 24 * n + 3;
+        let mut bytes = intact.clone();
+        if n % 2 == 0 {
+            bytes[at] ^= 0x55;
+        } else {
+            bytes.truncate(at);
+        }
+        fs::write(damaged.join("sled/db"), bytes).unwrap();
+        match Store::open(&damaged, &OPTIONS) {
+            Err(error) => assert!(matches!(error, OpenError::Corrupt { .. }), "{n}: {error}"),
+            // What is damaged is a copy that sled no longer needs, or it is found when read.
+            Ok(store) => {
+                assert_eq!(store.last(), LAST, "{n}");
+                for key in 1..=LAST {
+                    if let Ok(found) = store.record(key) {
+                        assert_eq!(found, Some(vec![9; 900]), "{n}: {key}");
+                    }
+                }
+            }
+        }
+    }
+}
