@@ -1,1 +1,17 @@
 //! How is it kept for others? WARC in and out, and an archive served as a proxy.
+
+mod decode;
+mod error;
+mod headers;
+mod index;
+mod info;
+mod limits;
+mod record;
+mod response;
+mod scan;
+mod stream;
+
+pub use error::{ArchiveError, Damage, Flaw};
+pub use index::{Archive, Progress};
+pub use info::{ArchiveInfo, FileInfo};
+pub use response::ArchivedResponse;

@@ -1,0 +1,295 @@
+//! An archive that gives any of its answers at any time.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::error::{ArchiveError, Damage, Flaw};
+use super::info::{ArchiveInfo, FileInfo};
+use super::record::{self, Kind};
+use super::response::ArchivedResponse;
+use super::scan::{self, Answer, Event};
+use super::stream::{Place, Stream};
+use crate::url::{CanonicalUrl, UrlId};
+
+/// Bytes that are read at a time to give one answer: most zipped records are shorter.
+const READ_BYTES: usize = 16 << 10;
+
+/// One or more WARC files as one archive, read by URL.
+///
+/// Opening reads every file once and keeps, for each URL, where its first answer lies: about 100
+/// bytes a page. Answers are read from the files when they are asked for, from any thread.
+#[derive(Debug)]
+pub struct Archive {
+    files: Vec<ArchiveFile>,
+    /// In the order of the files, which is the order of [`Archive::urls`].
+    entries: Vec<Entry>,
+    /// All URLs, one after the other.
+    urls: String,
+    by_id: HashMap<UrlId, u32>,
+    info: ArchiveInfo,
+}
+
+#[derive(Debug)]
+struct ArchiveFile {
+    path: PathBuf,
+    file: File,
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: Place,
+    url_end: usize,
+    file: u16,
+}
+
+/// How far the opening of an archive is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the files that were read.
+    pub bytes: u64,
+    /// Bytes of all files.
+    pub bytes_total: u64,
+}
+
+impl Archive {
+    /// Opens the files as one archive. Of several answers for one URL the first one counts.
+    ///
+    /// Damaged places are reported in [`ArchiveInfo::damage`] and cost only what lies there.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, or that has no readable record at all.
+    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, ArchiveError> {
+        Self::open_watched(paths, &mut |_| {})
+    }
+
+    /// As [`Archive::open`], telling about every megabyte how far it is.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn open_watched<P: AsRef<Path>>(
+        paths: &[P],
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Self, ArchiveError> {
+        if paths.is_empty() {
+            return Err(ArchiveError::NoFiles);
+        }
+        if paths.len() > usize::from(u16::MAX) {
+            return Err(ArchiveError::TooManyFiles(paths.len()));
+        }
+        let mut archive = Self {
+            files: Vec::with_capacity(paths.len()),
+            entries: Vec::new(),
+            urls: String::new(),
+            by_id: HashMap::new(),
+            info: ArchiveInfo::default(),
+        };
+        let mut sizes = Vec::with_capacity(paths.len());
+        for path in paths {
+            let (file, size) = open_file(path.as_ref())?;
+            archive.files.push(file);
+            sizes.push(size);
+        }
+        let bytes_total = sizes.iter().sum();
+        let mut before = 0;
+        for (number, size) in (0_u16..).zip(sizes) {
+            archive.add_file(number, size, &mut |bytes| {
+                watch(Progress {
+                    bytes: before + bytes,
+                    bytes_total,
+                });
+            })?;
+            before += size;
+        }
+        Ok(archive)
+    }
+
+    /// Reads the file of this number into the index.
+    fn add_file(
+        &mut self,
+        number: u16,
+        size: u64,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<(), ArchiveError> {
+        let Some(file) = self.files.get(usize::from(number)) else {
+            return Ok(());
+        };
+        let path = file.path.clone();
+        let damage_before = self.info.damage.len();
+        let mut records = 0;
+        let mut inside = 0;
+        let passed = scan::scan(&path, &mut |event| match event {
+            Event::Answer(answer) => {
+                records += 1;
+                inside += u64::from(answer.place.skip > 0);
+                self.add_answer(number, &answer);
+            }
+            Event::Other => {
+                records += 1;
+                self.info.other_records += 1;
+            }
+            Event::Damage(place, flaw) => {
+                self.info
+                    .count_damage(Damage::new(&path, place.offset, flaw));
+            }
+            Event::Progress(bytes) => watch(bytes),
+        })
+        .map_err(|cause| ArchiveError::Open {
+            path: path.clone(),
+            cause,
+        })?;
+        watch(size);
+        if records == 0 {
+            let first = self.info.damage.get(damage_before);
+            let flaw = first.map_or(Flaw::Empty, |damage| damage.flaw.clone());
+            return Err(ArchiveError::NotWarc { path, flaw });
+        }
+        self.info.records += records;
+        self.info.files.push(FileInfo {
+            path,
+            bytes: passed.bytes,
+            zipped: passed.zipped,
+            records,
+            answers_inside_members: inside,
+        });
+        Ok(())
+    }
+
+    fn add_answer(&mut self, file: u16, answer: &Answer) {
+        let target = answer.head.target().unwrap_or_default();
+        let Ok(url) = CanonicalUrl::parse(target) else {
+            self.info.bad_urls += 1;
+            return;
+        };
+        // Past four billion URLs nothing would fit in memory anyway; they count as repeated.
+        let next = u32::try_from(self.entries.len()).ok();
+        let (Some(next), false) = (next, self.by_id.contains_key(&url.id())) else {
+            self.info.duplicates += 1;
+            return;
+        };
+        self.by_id.insert(url.id(), next);
+        self.urls.push_str(url.as_str());
+        self.entries.push(Entry {
+            place: answer.place,
+            url_end: self.urls.len(),
+            file,
+        });
+        self.info.count_page(&url, answer);
+    }
+
+    /// The answer stored for exactly this URL; `None` if the archive lacks it.
+    ///
+    /// Reads the file and blocks as long as that takes (a tenth of a millisecond where records are
+    /// gzip members of their own).
+    ///
+    /// # Errors
+    /// [`ArchiveError::Record`] if the file was changed since it was opened, or cannot be read.
+    pub fn get(&self, url: &CanonicalUrl) -> Result<Option<ArchivedResponse>, ArchiveError> {
+        let Some((entry, file)) = self.find(url) else {
+            return Ok(None);
+        };
+        match read_answer(&file.file, entry.place, url) {
+            Ok(response) => Ok(Some(response)),
+            Err(flaw) => {
+                let damage = Damage::new(&file.path, entry.place.offset, flaw);
+                Err(ArchiveError::Record(damage))
+            }
+        }
+    }
+
+    /// Whether there is an answer for exactly this URL.
+    pub fn contains(&self, url: &CanonicalUrl) -> bool {
+        self.find(url).is_some()
+    }
+
+    fn find(&self, url: &CanonicalUrl) -> Option<(&Entry, &ArchiveFile)> {
+        let number = *self.by_id.get(&url.id())? as usize;
+        // Two URLs may share a fingerprint; the second is not in the index then.
+        if self.url_text(number)? != url.as_str() {
+            return None;
+        }
+        let entry = self.entries.get(number)?;
+        Some((entry, self.files.get(usize::from(entry.file))?))
+    }
+
+    fn url_text(&self, number: usize) -> Option<&str> {
+        let start = match number.checked_sub(1) {
+            Some(before) => self.entries.get(before)?.url_end,
+            None => 0,
+        };
+        self.urls.get(start..self.entries.get(number)?.url_end)
+    }
+
+    /// All URLs with an answer, in the order of the files: the same at every opening.
+    pub fn urls(&self) -> impl Iterator<Item = CanonicalUrl> + '_ {
+        (0..self.entries.len())
+            .filter_map(|number| self.url_text(number))
+            .map(|text| CanonicalUrl::from_stored(text.to_owned()))
+    }
+
+    /// The number of URLs with an answer.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether no URL has an answer.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// What the archive holds, in numbers.
+    pub fn info(&self) -> &ArchiveInfo {
+        &self.info
+    }
+}
+
+fn open_file(path: &Path) -> Result<(ArchiveFile, u64), ArchiveError> {
+    let failed = |cause| ArchiveError::Open {
+        path: path.to_path_buf(),
+        cause,
+    };
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        let what = "not a regular file, and an archive is read at any place in it";
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, what)));
+    }
+    let path = path.to_path_buf();
+    Ok((ArchiveFile { path, file }, metadata.len()))
+}
+
+fn read_answer(file: &File, place: Place, url: &CanonicalUrl) -> Result<ArchivedResponse, Flaw> {
+    let reader = At {
+        file,
+        position: place.offset,
+    };
+    let mut stream = Stream::new(reader, place.offset, READ_BYTES)?;
+    stream.skip(place.skip)?;
+    let head = record::read_head(&mut stream)?;
+    let target = head.target().map(CanonicalUrl::parse);
+    if target.and_then(Result::ok).as_ref() != Some(url) {
+        return Err(Flaw::Moved);
+    }
+    let block = record::read_block(&mut stream, head.length)?;
+    match head.kind {
+        Kind::Response => ArchivedResponse::from_http(block),
+        Kind::Resource => Ok(ArchivedResponse::from_resource(block, head.content_type())),
+        Kind::Other => Err(Flaw::Moved),
+    }
+}
+
+/// Reads a shared file from a place on, without moving anybody's position in it.
+struct At<'a> {
+    file: &'a File,
+    position: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let taken = self.file.read_at(out, self.position)?;
+        self.position += taken as u64;
+        Ok(taken)
+    }
+}

@@ -1,0 +1,143 @@
+//! What an archive holds, in numbers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::error::Damage;
+use super::limits::DAMAGE_COUNT_MAX;
+use super::scan::Answer;
+use crate::clock::Timestamp;
+use crate::url::CanonicalUrl;
+
+/// The longest content type that is counted under its own name, in bytes.
+const TYPE_BYTES_MAX: usize = 100;
+
+/// What an archive holds. Hosts, statuses and content types count pages, so that each sums to
+/// [`pages`](Self::pages).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ArchiveInfo {
+    /// The files in the order in which they are read.
+    pub files: Vec<FileInfo>,
+    /// Whole records of every kind.
+    pub records: u64,
+    /// Distinct URLs with an answer: what [`Archive::get`](super::Archive::get) can give.
+    pub pages: u64,
+    /// Bytes of the pages' records, unzipped and with the stored headers.
+    pub page_bytes: u64,
+    /// Records whose URL had an answer before; the first one counts.
+    pub duplicates: u64,
+    /// Records without an answer (`warcinfo`, `request`, `metadata`, `revisit` ...), passed over.
+    pub other_records: u64,
+    /// Answers for what is no URL of http or https, passed over.
+    pub bad_urls: u64,
+    /// Places that cannot be used.
+    pub unparsable: u64,
+    /// The first of these places, at most 32.
+    pub damage: Vec<Damage>,
+    /// Pages by host and port.
+    pub hosts: BTreeMap<String, u64>,
+    /// Pages by HTTP status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Pages by content type in lower case, without parameters; empty where none is stored.
+    pub content_types: BTreeMap<String, u64>,
+    /// The earliest WARC-Date of a page, in milliseconds since 1970.
+    pub first: Option<Timestamp>,
+    /// The latest WARC-Date of a page.
+    pub last: Option<Timestamp>,
+}
+
+/// One file of an archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileInfo {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Bytes that were read: the size of the file, unless damage stopped the reading.
+    pub bytes: u64,
+    /// Whether it is zipped.
+    pub zipped: bool,
+    /// Whole records.
+    pub records: u64,
+    /// Answers that do not begin a gzip member of their own: to give one of them, everything before
+    /// it in its member is unzipped again. Zero in a well-made archive.
+    pub answers_inside_members: u64,
+}
+
+impl ArchiveInfo {
+    /// The hosts with the number of their pages, the largest first.
+    pub fn hosts_by_pages(&self) -> Vec<(&str, u64)> {
+        let mut hosts: Vec<_> = self
+            .hosts
+            .iter()
+            .map(|(host, pages)| (host.as_str(), *pages))
+            .collect();
+        hosts.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        hosts
+    }
+
+    pub(super) fn count_page(&mut self, url: &CanonicalUrl, answer: &Answer) {
+        self.pages += 1;
+        self.page_bytes += answer.head.length;
+        *self.hosts.entry(url.host_key().to_string()).or_default() += 1;
+        *self.statuses.entry(answer.status).or_default() += 1;
+        let content_type = answer.content_type.as_deref().unwrap_or_default();
+        let essence = essence(content_type);
+        *self.content_types.entry(essence).or_default() += 1;
+        if let Some(date) = answer.head.date().and_then(parse_date) {
+            self.first = Some(self.first.map_or(date, |first| first.min(date)));
+            self.last = Some(self.last.map_or(date, |last| last.max(date)));
+        }
+    }
+
+    pub(super) fn count_damage(&mut self, damage: Damage) {
+        self.unparsable += 1;
+        if self.damage.len() < DAMAGE_COUNT_MAX {
+            tracing::warn!("{damage}");
+            self.damage.push(damage);
+        }
+    }
+}
+
+/// A content type without its parameters.
+fn essence(content_type: &str) -> String {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    if essence.len() > TYPE_BYTES_MAX {
+        return "(overlong)".to_owned();
+    }
+    essence.to_ascii_lowercase()
+}
+
+fn parse_date(text: &str) -> Option<Timestamp> {
+    let moment: jiff::Timestamp = text.parse().ok()?;
+    Some(Timestamp(moment.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_types_are_counted_without_parameters_and_case() {
+        assert_eq!(essence("Text/HTML; charset=utf-8"), "text/html");
+        assert_eq!(essence(""), "");
+        assert_eq!(essence(&"x".repeat(1000)), "(overlong)");
+    }
+
+    #[test]
+    fn hosts_are_listed_by_size_then_by_name() {
+        let hosts = [("b", 2), ("a", 2), ("c", 9)];
+        let info = ArchiveInfo {
+            hosts: hosts.map(|(host, n)| (host.to_owned(), n)).into(),
+            ..ArchiveInfo::default()
+        };
+        assert_eq!(info.hosts_by_pages(), [("c", 9), ("a", 2), ("b", 2)]);
+    }
+
+    #[test]
+    fn dates_of_both_versions_are_read() {
+        assert_eq!(parse_date("1970-01-01T00:00:01Z"), Some(Timestamp(1000)));
+        assert_eq!(parse_date("1970-01-01T00:00:01.25Z"), Some(Timestamp(1250)));
+        assert_eq!(parse_date("19700101000001"), None);
+    }
+}
