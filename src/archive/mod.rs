@@ -10,8 +10,13 @@ mod record;
 mod response;
 mod scan;
 mod stream;
+mod writer;
 
 pub use error::{ArchiveError, Damage, Flaw};
 pub use index::{Archive, Progress};
 pub use info::{ArchiveInfo, FileInfo};
 pub use response::ArchivedResponse;
+pub use writer::{StoredAnswer, WarcWriter};
+
+#[cfg(test)]
+mod tests;
