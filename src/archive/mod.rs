@@ -6,6 +6,7 @@ mod headers;
 mod index;
 mod info;
 mod limits;
+mod proxy;
 mod record;
 mod response;
 mod scan;
@@ -15,6 +16,7 @@ mod writer;
 pub use error::{ArchiveError, Damage, Flaw};
 pub use index::{Archive, Progress};
 pub use info::{ArchiveInfo, FileInfo};
+pub use proxy::{Answer, ArchiveLibrary, Authority, AuthorityError, Library, ProxyLimits, serve};
 pub use response::ArchivedResponse;
 pub use writer::{StoredAnswer, WarcWriter};
 

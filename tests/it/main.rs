@@ -5,4 +5,5 @@
     reason = "a test that cannot go on fails by panicking"
 )]
 
+mod archive_proxy;
 mod layers;
