@@ -39,6 +39,13 @@ pub struct ArchivedResponse {
     pub body: Bytes,
 }
 
+/// Whether a header is about the connection and not about what was sent over it.
+pub(super) fn is_of_connection(name: &str) -> bool {
+    DROPPED
+        .iter()
+        .any(|dropped| name.eq_ignore_ascii_case(dropped))
+}
+
 /// The status and the headers of a stored HTTP answer, before anything is undone.
 pub(super) struct HttpHead {
     pub(super) status: u16,
@@ -73,23 +80,23 @@ fn parse_status(line: &[u8]) -> Option<u16> {
 }
 
 impl ArchivedResponse {
-    /// From the block of a `response` record.
-    pub(super) fn from_http(block: Vec<u8>) -> Result<Self, Flaw> {
+    /// From the block of a `response` record: an HTTP/1 answer as it was sent.
+    ///
+    /// # Errors
+    /// [`Flaw::NotHttp`], and headers beyond the bounds.
+    pub fn from_http(block: Vec<u8>) -> Result<Self, Flaw> {
         let block = Bytes::from(block);
         let mut rest = &block[..];
         let HttpHead { status, headers } = read_http_head(&mut rest)?;
         let body = block.slice(block.len() - rest.len()..);
         let (body, still_encoded) = undo_encodings(&headers, body);
         let content_type = headers::find(&headers, "Content-Type").map(str::to_owned);
-        let mut kept: Headers = headers
-            .into_iter()
-            .filter(|(name, _)| {
-                !DROPPED
-                    .iter()
-                    .any(|dropped| name.eq_ignore_ascii_case(dropped))
-                    && !name.eq_ignore_ascii_case("content-encoding")
-            })
-            .collect();
+        let mut kept = headers.clone();
+        kept.retain(|(name, _)| {
+            !is_of_connection(name)
+                && !is_named_by_connection(&headers, name)
+                && !name.eq_ignore_ascii_case("content-encoding")
+        });
         if let Some(encodings) = still_encoded {
             kept.push(("Content-Encoding".to_owned(), encodings));
         }
@@ -115,6 +122,15 @@ impl ArchivedResponse {
             body: Bytes::from(block),
         }
     }
+}
+
+/// Whether a Connection header says that header `name` is for the next hop alone.
+fn is_named_by_connection(headers: &Headers, name: &str) -> bool {
+    headers
+        .iter()
+        .filter(|(header, _)| header.eq_ignore_ascii_case("connection"))
+        .flat_map(|(_, value)| value.split(','))
+        .any(|option| option.trim().eq_ignore_ascii_case(name))
 }
 
 /// Undoes the transfer-encoding and the content-encodings, the last applied first, and names the
@@ -157,7 +173,7 @@ mod tests {
         gzip.write_all(b"<p>hello</p>").unwrap();
         let gzip = gzip.finish().unwrap();
         let mut block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\
-            Content-Encoding: gzip\r\nX-Kept: yes\r\nConnection: close\r\n\
+            Content-Encoding: gzip\r\nX-Kept: yes\r\nConnection: close, X-Hop\r\nx-hop: 1\r\n\
             content-type: text/html\r\n\r\n"
             .to_vec();
         block.extend(format!("{:x}\r\n", gzip.len()).bytes());

@@ -313,16 +313,33 @@ async fn a_tunnels_certificate_is_for_no_other_host_and_no_stranger_trusts_it() 
 }
 
 #[tokio::test]
-async fn a_tunnel_without_tls_or_to_no_host_is_closed() {
+async fn a_tunnel_without_tls_speaks_plain_http() {
     let proxy = Proxy::over_archive(Some(authority())).await;
     let mut stream = TcpStream::connect(proxy.address).await.unwrap();
-    ask_over(&mut stream, "CONNECT a.example:443 HTTP/1.1").await;
-    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
-    let mut rest = Vec::new();
-    let _ = stream.read_to_end(&mut rest).await;
-    assert!(!rest.starts_with(b"HTTP/"));
-    let reply = proxy.ask("CONNECT a!b.example:443 HTTP/1.1").await;
-    assert_eq!(reply.status, 400);
+    ask_over(&mut stream, "CONNECT a.example:80 HTTP/1.1").await;
+    let reply = ask_over(&mut stream, "GET /one?x=1 HTTP/1.1").await;
+    assert_eq!((reply.status, &*reply.body), (200, "<p>one</p>"));
+    let reply = ask_over(&mut stream, "GET /two HTTP/1.1").await;
+    assert_eq!(reply.status, 404);
+    drop(stream);
+    proxy.stop().await;
+}
+
+#[tokio::test]
+async fn a_tunnel_of_garbage_is_closed_and_one_to_no_host_is_refused() {
+    let proxy = Proxy::over_archive(Some(authority())).await;
+    for garbage in [&b"\x16\x03\x01\x00\x05hello"[..], b"\0\0\r\n\r\n"] {
+        let mut stream = TcpStream::connect(proxy.address).await.unwrap();
+        ask_over(&mut stream, "CONNECT a.example:443 HTTP/1.1").await;
+        stream.write_all(garbage).await.unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+        assert!(!rest.starts_with(b"HTTP/1.1 200"));
+    }
+    for target in ["a!b.example:443", "a.example", ":443"] {
+        let reply = proxy.ask(&format!("CONNECT {target} HTTP/1.1")).await;
+        assert_eq!(reply.status, 400, "{target}");
+    }
     proxy.stop().await;
 }
 
@@ -342,12 +359,12 @@ impl Library for SlowOrOdd {
             ("bad name", "x"),
             ("x-split", "a\r\nb: c"),
             ("x-good", "yes"),
+            ("Transfer-Encoding", "chunked"),
+            ("Connection", "close"),
+            ("Content-Length", "1"),
         ] {
             answer.headers.push((name.to_owned(), value.to_owned()));
         }
-        answer
-            .headers
-            .push(("Content-Length".to_owned(), "1".to_owned()));
         answer
     }
 }

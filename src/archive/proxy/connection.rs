@@ -1,28 +1,34 @@
 //! One client of the proxy, from its first byte to its last.
 
 use std::convert::Infallible;
+use std::io::Cursor;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::uri;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::upgrade::OnUpgrade;
+use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Join, WriteHalf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Authority, Library, ProxyLimits};
+use crate::archive::response::is_of_connection;
 use crate::url::CanonicalUrl;
 
 /// Bytes of a request's line and headers; a canonical URL has at most 2,048.
 const REQUEST_BYTES_MAX: usize = 32 << 10;
+
+/// The first byte of a TLS connection: a handshake record (RFC 8446, 5.1).
+const TLS_HANDSHAKE: u8 = 0x16;
 
 const NOT_FOR_A_PROXY: &str = "this is a forward proxy for archived pages: ask for an absolute \
     URL, for example with curl -x http://THIS-ADDRESS http://HOST/PATH\n";
@@ -43,12 +49,21 @@ struct Tunnel {
     upgrade: OnUpgrade,
 }
 
+/// A tunnel's bytes, with the first one put back.
+type Raw = Join<Box<dyn AsyncRead + Send + Unpin>, WriteHalf<TokioIo<Upgraded>>>;
+
+/// What is spoken in a tunnel, and to which host.
+enum Inside {
+    Tls(Box<TlsStream<Raw>>, uri::Authority),
+    Plain(Raw, uri::Authority),
+}
+
 /// How the URLs of requests are to be read.
 enum Scope {
     /// Absolute URLs, and CONNECT.
     Proxy,
-    /// Paths on this host (`host` or `host:port`).
-    Host(uri::Authority),
+    /// Paths, under this scheme on this host (`host` or `host:port`).
+    Host(&'static str, uri::Authority),
 }
 
 impl<L: Library> Connection<L> {
@@ -59,22 +74,39 @@ impl<L: Library> Connection<L> {
         let Some(tunnel) = self.serve(stream, Scope::Proxy).await else {
             return;
         };
-        let Some(config) = self.tunnel_config(&tunnel.target) else {
-            return;
-        };
-        let handshake = async {
-            let raw = tunnel.upgrade.await.ok()?;
-            let accepted = TlsAcceptor::from(config).accept(TokioIo::new(raw)).await;
-            accepted
-                .inspect_err(|error| tracing::debug!("TLS for {}: {error}", tunnel.target))
-                .ok()
-        };
-        let stream = tokio::select! {
-            stream = tokio::time::timeout(self.limits.silence, handshake) => stream,
+        let opened = tokio::select! {
+            opened = tokio::time::timeout(self.limits.silence, self.open(tunnel)) => opened,
             () = self.stop.cancelled() => return,
         };
-        if let Ok(Some(stream)) = stream {
-            self.serve(stream, Scope::Host(tunnel.target)).await;
+        match opened {
+            Ok(Some(Inside::Tls(stream, host))) => {
+                self.serve(stream, Scope::Host("https", host)).await;
+            }
+            Ok(Some(Inside::Plain(stream, host))) => {
+                self.serve(stream, Scope::Host("http", host)).await;
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
+
+    /// Waits for the tunnel's first byte, which tells TLS from plain HTTP: some clients ask for a
+    /// tunnel to `http://` hosts too.
+    async fn open(&self, tunnel: Tunnel) -> Option<Inside> {
+        let Tunnel { target, upgrade } = tunnel;
+        let config = self.tunnel_config(&target)?;
+        let (mut reader, writer) = tokio::io::split(TokioIo::new(upgrade.await.ok()?));
+        let first = reader.read_u8().await.ok()?;
+        let reader = Cursor::new(vec![first]).chain(reader);
+        let stream: Raw = tokio::io::join(Box::new(reader), writer);
+        if first != TLS_HANDSHAKE {
+            return Some(Inside::Plain(stream, target));
+        }
+        match TlsAcceptor::from(config).accept(stream).await {
+            Ok(stream) => Some(Inside::Tls(Box::new(stream), target)),
+            Err(error) => {
+                tracing::debug!("TLS for {target}: {error}");
+                None
+            }
         }
     }
 
@@ -150,7 +182,7 @@ impl<L: Library> Connection<L> {
         tunnel: &Mutex<Option<Tunnel>>,
     ) -> Response<Full<Bytes>> {
         let target = match (request.uri().authority(), scope) {
-            (Some(target), Scope::Proxy) => target.clone(),
+            (Some(target), Scope::Proxy) if target.port_u16().is_some() => target.clone(),
             _ => return response(Answer::text(400, "CONNECT needs HOST:PORT, once\n")),
         };
         let Some(authority) = &self.authority else {
@@ -178,9 +210,9 @@ fn requested_url(uri: &hyper::Uri, scope: &Scope) -> Result<CanonicalUrl, String
     let text = match scope {
         _ if uri.scheme().is_some() => uri.to_string(),
         Scope::Proxy => return Err(NOT_FOR_A_PROXY.to_owned()),
-        Scope::Host(host) => {
+        Scope::Host(scheme, host) => {
             let path = uri.path_and_query().map_or("/", |path| path.as_str());
-            format!("https://{host}{path}")
+            format!("{scheme}://{host}{path}")
         }
     };
     CanonicalUrl::parse(&text).map_err(|error| format!("cannot serve {text}: {error}\n"))
@@ -200,7 +232,7 @@ fn response(answer: Answer) -> Response<Full<Bytes>> {
         let name = HeaderName::from_bytes(name.as_bytes());
         let value = HeaderValue::from_bytes(value.as_bytes());
         if let (Ok(name), Ok(value)) = (name, value)
-            && name != CONTENT_LENGTH
+            && !is_of_connection(name.as_str())
         {
             response.headers_mut().append(name, value);
         }
