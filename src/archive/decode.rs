@@ -9,8 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::limits::RECORD_BYTES_MAX;
 
-/// Joins the chunks of a chunked body (RFC 9112, 7.1); what is cut off at the end is given as far as
-/// it goes. `None` if the body does not begin with a chunk.
+/// Joins the chunks of a chunked body (RFC 9112, 7.1); what is cut off at the end is given as far
+/// as it goes. `None` if the body does not begin with a chunk.
 pub(super) fn unchunk(body: &[u8]) -> Option<Vec<u8>> {
     let mut joined = Vec::with_capacity(body.len());
     let mut rest = body;

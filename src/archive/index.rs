@@ -1,21 +1,15 @@
 //! An archive that gives any of its answers at any time.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::error::{ArchiveError, Damage, Flaw};
+use super::file::ArchiveFile;
 use super::info::{ArchiveInfo, FileInfo};
-use super::record::{self, Kind};
 use super::response::ArchivedResponse;
 use super::scan::{self, Answer, Event};
-use super::stream::{Place, Stream};
+use super::stream::Place;
 use crate::url::{CanonicalUrl, UrlId};
-
-/// Bytes that are read at a time to give one answer: most zipped records are shorter.
-const READ_BYTES: usize = 16 << 10;
 
 /// One or more WARC files as one archive, read by URL.
 ///
@@ -30,12 +24,6 @@ pub struct Archive {
     urls: String,
     by_id: HashMap<UrlId, u32>,
     info: ArchiveInfo,
-}
-
-#[derive(Debug)]
-struct ArchiveFile {
-    path: PathBuf,
-    file: File,
 }
 
 #[derive(Debug)]
@@ -88,7 +76,7 @@ impl Archive {
         };
         let mut sizes = Vec::with_capacity(paths.len());
         for path in paths {
-            let (file, size) = open_file(path.as_ref())?;
+            let (file, size) = ArchiveFile::open(path.as_ref())?;
             archive.files.push(file);
             sizes.push(size);
         }
@@ -116,7 +104,7 @@ impl Archive {
         let Some(file) = self.files.get(usize::from(number)) else {
             return Ok(());
         };
-        let path = file.path.clone();
+        let path = file.path().to_path_buf();
         let damage_before = self.info.damage.len();
         let mut records = 0;
         let mut inside = 0;
@@ -181,8 +169,10 @@ impl Archive {
 
     /// The answer stored for exactly this URL; `None` if the archive lacks it.
     ///
-    /// Reads the file and blocks as long as that takes (a tenth of a millisecond where records are
-    /// gzip members of their own).
+    /// Reads the file and blocks as long as that takes: a tenth of a millisecond where records are
+    /// gzip members of their own. Where many share a member
+    /// ([`FileInfo::answers_inside_members`]), only the order of [`Archive::urls`] is fast; any
+    /// other answer costs unzipping all that stands before it in its member.
     ///
     /// # Errors
     /// [`ArchiveError::Record`] if the file was changed since it was opened, or cannot be read.
@@ -190,10 +180,10 @@ impl Archive {
         let Some((entry, file)) = self.find(url) else {
             return Ok(None);
         };
-        match read_answer(&file.file, entry.place, url) {
+        match file.answer(entry.place, url) {
             Ok(response) => Ok(Some(response)),
             Err(flaw) => {
-                let damage = Damage::new(&file.path, entry.place.offset, flaw);
+                let damage = Damage::new(file.path(), entry.place.offset, flaw);
                 Err(ArchiveError::Record(damage))
             }
         }
@@ -242,54 +232,5 @@ impl Archive {
     /// What the archive holds, in numbers.
     pub fn info(&self) -> &ArchiveInfo {
         &self.info
-    }
-}
-
-fn open_file(path: &Path) -> Result<(ArchiveFile, u64), ArchiveError> {
-    let failed = |cause| ArchiveError::Open {
-        path: path.to_path_buf(),
-        cause,
-    };
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        let what = "not a regular file, and an archive is read at any place in it";
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, what)));
-    }
-    let path = path.to_path_buf();
-    Ok((ArchiveFile { path, file }, metadata.len()))
-}
-
-fn read_answer(file: &File, place: Place, url: &CanonicalUrl) -> Result<ArchivedResponse, Flaw> {
-    let reader = At {
-        file,
-        position: place.offset,
-    };
-    let mut stream = Stream::new(reader, place.offset, READ_BYTES)?;
-    stream.skip(place.skip)?;
-    let head = record::read_head(&mut stream)?;
-    let target = head.target().map(CanonicalUrl::parse);
-    if target.and_then(Result::ok).as_ref() != Some(url) {
-        return Err(Flaw::Moved);
-    }
-    let block = record::read_block(&mut stream, head.length)?;
-    match head.kind {
-        Kind::Response => ArchivedResponse::from_http(block),
-        Kind::Resource => Ok(ArchivedResponse::from_resource(block, head.content_type())),
-        Kind::Other => Err(Flaw::Moved),
-    }
-}
-
-/// Reads a shared file from a place on, without moving anybody's position in it.
-struct At<'a> {
-    file: &'a File,
-    position: u64,
-}
-
-impl Read for At<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let taken = self.file.read_at(out, self.position)?;
-        self.position += taken as u64;
-        Ok(taken)
     }
 }

@@ -59,8 +59,8 @@ pub struct FileInfo {
     pub zipped: bool,
     /// Whole records.
     pub records: u64,
-    /// Answers that do not begin a gzip member of their own: to give one of them, everything before
-    /// it in its member is unzipped again. Zero in a well-made archive.
+    /// Answers that do not begin a gzip member of their own: to give one of them out of order,
+    /// everything before it in its member is unzipped again. Zero in a well-made archive.
     pub answers_inside_members: u64,
 }
 

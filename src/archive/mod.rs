@@ -2,6 +2,7 @@
 
 mod decode;
 mod error;
+mod file;
 mod headers;
 mod index;
 mod info;

@@ -1,7 +1,7 @@
 //! The bytes of an archive file, unzipped, with the place in the file where each record begins.
 //!
-//! An archive for random access has one gzip member a record: its place is the member's offset. Files
-//! in the wild also have one member for everything, or members cut anywhere; so a place is an
+//! An archive for random access has one gzip member a record: its place is the member's offset.
+//! Files in the wild also have one member for everything, or members cut anywhere; so a place is an
 //! offset of a member and a number of unzipped bytes to pass over from there.
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// Where something begins in an archive file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The offset in the file: of a gzip member, or of the thing itself in a file that is not zipped.
+    /// The offset in the file: of a gzip member, or of the thing itself where nothing is zipped.
     pub(super) offset: u64,
     /// Unzipped bytes between the member's beginning and the thing.
     pub(super) skip: u64,
@@ -228,8 +228,8 @@ impl<R: Read> BufRead for Stream<R> {
     }
 }
 
-/// Whether a gzip member begins here (RFC 1952, 2.3.1). The first byte tells, as no record begins with
-/// it; the second may not have been read yet.
+/// Whether a gzip member begins here (RFC 1952, 2.3.1). The first byte tells, as no record begins
+/// with it; the second may not have been read yet.
 fn is_gzip(bytes: &[u8]) -> bool {
     bytes.first() == Some(&0x1f)
 }

@@ -1,4 +1,4 @@
-//! Writes WARC/1.1 (ISO 28500:2017): one gzip member a record, so that any record can be read alone.
+//! Writes WARC/1.1 (ISO 28500:2017): one gzip member a record, so that any can be read alone.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -34,8 +34,8 @@ pub struct StoredAnswer<'a> {
 
 /// A WARC file that grows record by record.
 ///
-/// Each record is handed to the system in one write. If that fails, the file is cut back to its last
-/// whole record. Nothing is sure to outlive a crash of the machine before [`sync`](Self::sync).
+/// Each record is handed to the system in one write. If that fails, the file is cut back to its
+/// last whole record. Nothing is sure to outlive a crash of the machine before [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct WarcWriter {
     path: PathBuf,

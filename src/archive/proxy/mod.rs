@@ -99,8 +99,8 @@ pub async fn serve<L: Library>(
     }
 }
 
-/// A connection with its permit; the permit comes first, so that what is over the bound waits in the
-/// system's queue.
+/// A connection with its permit; the permit comes first, so that what is over the bound waits in
+/// the system's queue.
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
