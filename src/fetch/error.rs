@@ -1,4 +1,4 @@
-//! Every way to fail has a name, and a row in one table of policies.
+//! Every way to fail has a name (and a row in the table of policies, `policy.rs`).
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -73,26 +73,6 @@ pub enum FetchError {
     /// The archive lacks the URL.
     #[error("not in the archive")]
     NotInArchive,
-}
-
-/// What is given up when the retries are spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GiveUp {
-    /// This URL alone.
-    Url,
-    /// The host with all its links.
-    Host,
-}
-
-/// What is done about a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// How many further requests are made.
-    pub retries: u32,
-    /// The wait before the first of them; it doubles each time. The host waits, not the link alone.
-    pub wait: Duration,
-    /// What is given up after the last.
-    pub give_up: GiveUp,
 }
 
 impl FetchError {

@@ -1,11 +1,12 @@
 //! The contract of whatever answers requests.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{FetchError, FetchLimits};
+use super::{FetchError, FetchLimits, GuardRules};
 use crate::url::CanonicalUrl;
 
 /// One request: a GET.
@@ -17,6 +18,45 @@ pub struct Request {
     pub user_agent: String,
     /// The bounds of this fetch.
     pub limits: FetchLimits,
+    /// What may be connected to beside public addresses.
+    pub guard: Arc<GuardRules>,
+    /// Which kinds of document are worth their bytes.
+    pub kinds: Kinds,
+}
+
+impl Request {
+    /// A request for a page under the default limits, to public addresses only.
+    pub fn page(url: CanonicalUrl, user_agent: &str) -> Self {
+        Self {
+            url,
+            user_agent: user_agent.to_owned(),
+            limits: FetchLimits::default(),
+            guard: Arc::new(GuardRules::public_only()),
+            kinds: Kinds::Pages,
+        }
+    }
+}
+
+/// Which kinds of document are taken in; the body of any other is not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kinds {
+    /// What can be read as a page: HTML, XHTML, plain text, or no kind stated. An answer of another
+    /// kind is [`FetchError::ContentType`].
+    #[default]
+    Pages,
+    /// Everything: robots.txt, sitemaps.
+    Any,
+}
+
+impl Kinds {
+    /// Whether a document with this Content-Type header is taken in.
+    pub fn admits(self, content_type: Option<&str>) -> bool {
+        let essence = content_type
+            .and_then(|header| header.split([';', ',']).next())
+            .map_or("", str::trim);
+        let pages = ["", "text/html", "application/xhtml+xml", "text/plain"];
+        self == Self::Any || pages.iter().any(|kind| essence.eq_ignore_ascii_case(kind))
+    }
 }
 
 /// What came of a request.
@@ -41,7 +81,7 @@ pub struct Response {
     pub robots_tag: Option<String>,
     /// The body, decompressed, cut at the limit.
     pub body: Bytes,
-    /// The body was cut at [`FetchLimits::body_bytes_max`].
+    /// The body was cut at [`FetchLimits::body_bytes_max`], or the server broke off before its end.
     pub truncated: bool,
     /// From the request to the first byte of the answer: what the politeness delay grows with.
     pub answer_time: Duration,
@@ -65,4 +105,31 @@ pub struct Redirect {
 pub trait Source: Send + Sync + 'static {
     /// Fetches one URL.
     fn fetch(&self, request: Request) -> impl Future<Output = Outcome> + Send;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_html_plain_text_or_unstated() {
+        for taken in [
+            None,
+            Some(""),
+            Some("text/html"),
+            Some("TEXT/HTML; charset=x"),
+            Some("text/plain;"),
+        ] {
+            assert!(Kinds::Pages.admits(taken), "{taken:?}");
+        }
+        for refused in [
+            Some("image/png"),
+            Some("application/pdf"),
+            Some("text/css"),
+            Some("texthtml"),
+        ] {
+            assert!(!Kinds::Pages.admits(refused), "{refused:?}");
+            assert!(Kinds::Any.admits(refused), "{refused:?}");
+        }
+    }
 }
