@@ -8,6 +8,7 @@ mod decode;
 mod error;
 mod fields;
 mod guard;
+mod http;
 mod limits;
 mod policy;
 mod replay;
@@ -17,6 +18,10 @@ mod source;
 pub use error::FetchError;
 pub use fields::{Fields, RobotsTag, retry_after, robots_tag_directives};
 pub use guard::{Cidr, CidrError, GuardRules};
+pub use http::{
+    FixedResolver, HttpSettings, HttpSource, HttpSourceError, ProxyMode, ProxyUrl, ProxyUrlError,
+    Resolve, Resolving, SystemResolver,
+};
 pub use limits::FetchLimits;
 pub use policy::{GiveUp, Policy, RETRY_AFTER_MAX};
 pub use replay::{ReplaySource, Shelf, Shelved};

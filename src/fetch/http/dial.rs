@@ -1,0 +1,211 @@
+//! The connector under the HTTP client: straight to the site, to a proxy, or through its tunnel.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::header::{HOST, HeaderValue, PROXY_AUTHORIZATION};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::upgrade::Upgraded;
+use hyper::{Method, StatusCode, Uri};
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+use super::failure;
+use super::proxy::{ProxyMode, ProxyUrl};
+use super::resolve::{Resolve, Screen, ScreenedResolver};
+use crate::fetch::{FetchError, FetchLimits, GuardRules};
+
+/// Connects within one set of guard rules.
+#[derive(Clone)]
+pub(super) struct Dial {
+    tcp: HttpConnector<ScreenedResolver>,
+    proxy: ProxyMode,
+    guard: Arc<GuardRules>,
+    header_bytes_max: usize,
+}
+
+impl Dial {
+    pub(super) fn new(
+        proxy: ProxyMode,
+        resolver: Arc<dyn Resolve>,
+        guard: Arc<GuardRules>,
+        limits: &FetchLimits,
+    ) -> Self {
+        let screen = match &proxy {
+            ProxyMode::Direct => Screen::Site(guard.clone()),
+            ProxyMode::Forward(_) => Screen::Proxy,
+            ProxyMode::Archive(_) => Screen::Loopback,
+        };
+        let mut tcp = HttpConnector::new_with_resolver(ScreenedResolver { resolver, screen });
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        // Shared by the addresses of a name, so that a dead one leaves time for the next.
+        tcp.set_connect_timeout(Some(limits.connect));
+        Self {
+            tcp,
+            proxy,
+            guard,
+            header_bytes_max: limits.header_bytes_max,
+        }
+    }
+
+    async fn dial(mut self, site: Uri) -> Result<Wire, FetchError> {
+        let proxy = match &self.proxy {
+            ProxyMode::Direct => {
+                // A literal address never passes the resolver.
+                if let Some(address) = literal(&site).filter(|ip| !self.guard.permits(*ip)) {
+                    return Err(FetchError::Address(address));
+                }
+                let stream = self.tcp.call(site).await;
+                let stream = stream.map_err(|error| failure::connecting(&error))?;
+                return Ok(Wire::Tcp(stream));
+            }
+            ProxyMode::Forward(proxy) | ProxyMode::Archive(proxy) => proxy.clone(),
+        };
+        let stream = self.tcp.call(proxy.uri().clone()).await;
+        let stream = stream.map_err(|error| {
+            FetchError::Proxy(format!("{proxy}: {}", failure::connecting(&error)))
+        })?;
+        let tunnelled = matches!(self.proxy, ProxyMode::Forward(_))
+            && site.scheme_str().is_some_and(|scheme| scheme == "https");
+        if tunnelled {
+            let tunnel = open_tunnel(stream, &proxy, &site, self.header_bytes_max).await?;
+            return Ok(Wire::Tunnel(tunnel));
+        }
+        Ok(Wire::Proxied(stream))
+    }
+}
+
+/// The address that the URI's host states.
+fn literal(site: &Uri) -> Option<std::net::IpAddr> {
+    let host = site.host()?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok()
+}
+
+/// Asks the proxy for a tunnel to the site.
+async fn open_tunnel(
+    stream: TokioIo<TcpStream>,
+    proxy: &ProxyUrl,
+    site: &Uri,
+    header_bytes_max: usize,
+) -> Result<Upgraded, FetchError> {
+    let broken = |error: hyper::Error| FetchError::Proxy(format!("{proxy}: {error}"));
+    let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
+        .max_buf_size(header_bytes_max.max(super::HEADER_BYTES_LEAST))
+        .handshake(stream)
+        .await
+        .map_err(broken)?;
+    tokio::spawn(connection.with_upgrades());
+    let host = site.host().unwrap_or_default();
+    let authority = format!("{host}:{}", site.port_u16().unwrap_or(443));
+    let mut request = hyper::Request::builder()
+        .method(Method::CONNECT)
+        .uri(&authority)
+        .header(HOST, &authority)
+        .body(Empty::<Bytes>::new())
+        .map_err(|error| FetchError::Proxy(format!("{proxy}: {error}")))?;
+    if let Some(credentials) = proxy.credentials() {
+        let headers = request.headers_mut();
+        headers.insert(PROXY_AUTHORIZATION, HeaderValue::clone(credentials));
+    }
+    let answer = sender.send_request(request).await.map_err(broken)?;
+    match answer.status() {
+        status if status.is_success() => hyper::upgrade::on(answer).await.map_err(broken),
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED => Err(refused_credentials(proxy)),
+        // The proxy lives and says something about the site: 502, 504, 403.
+        status => Err(FetchError::Status {
+            code: status.as_u16(),
+            retry_after: None,
+        }),
+    }
+}
+
+/// The failure behind a 407.
+pub(super) fn refused_credentials(proxy: &ProxyUrl) -> FetchError {
+    FetchError::Proxy(format!(
+        "{proxy} wants other credentials (407); give them in its URL as http://user:password@host"
+    ))
+}
+
+impl Service<Uri> for Dial {
+    type Response = Wire;
+    type Error = FetchError;
+    type Future = Pin<Box<dyn Future<Output = Result<Wire, FetchError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), FetchError>> {
+        self.tcp
+            .poll_ready(cx)
+            .map_err(|error| failure::connecting(&error))
+    }
+
+    fn call(&mut self, site: Uri) -> Self::Future {
+        Box::pin(self.clone().dial(site))
+    }
+}
+
+/// A connection that stands.
+pub(super) enum Wire {
+    /// To the site.
+    Tcp(TokioIo<TcpStream>),
+    /// To a proxy that wants absolute-form requests.
+    Proxied(TokioIo<TcpStream>),
+    /// To the site, through a proxy.
+    Tunnel(Upgraded),
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        match self {
+            Self::Tcp(_) | Self::Tunnel(_) => Connected::new(),
+            Self::Proxied(_) => Connected::new().proxy(true),
+        }
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tunnel(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tunnel(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tunnel(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tunnel(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! From a name to the addresses that may be connected to.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::LookupIpStrategy;
+use hyper_util::client::legacy::connect::dns::Name;
+use tower_service::Service;
+
+use crate::fetch::{FetchError, GuardRules};
+
+/// More addresses of one name than are ever tried.
+const ADDRESSES_MAX: usize = 8;
+
+/// What [`Resolve::resolve`] promises: the addresses, or the resolver's words.
+pub type Resolving = Pin<Box<dyn Future<Output = Result<Vec<SocketAddr>, String>> + Send>>;
+
+/// Something that knows the addresses of names.
+pub trait Resolve: Send + Sync + 'static {
+    /// The addresses of `host`. A port other than 0 stands in for the default port of a URL that
+    /// names none.
+    fn resolve(&self, host: &str) -> Resolving;
+}
+
+/// The resolver that the machine is configured with (`/etc/resolv.conf`, `/etc/hosts`).
+#[derive(Clone)]
+pub struct SystemResolver(Result<TokioResolver, Arc<str>>);
+
+impl SystemResolver {
+    /// Reads the machine's configuration. Where there is none, every name fails, with the reason.
+    pub fn new() -> Self {
+        let resolver = TokioResolver::builder_tokio().and_then(|mut builder| {
+            builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+            builder.build()
+        });
+        Self(resolver.map_err(|error| {
+            tracing::warn!(%error, "no usable DNS configuration; no name will be found");
+            format!("no usable DNS configuration: {error}").into()
+        }))
+    }
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Resolve for SystemResolver {
+    fn resolve(&self, host: &str) -> Resolving {
+        let resolver = self.0.clone();
+        // Rooted: a search domain of this machine must not lend its hosts to the web's names.
+        let rooted = format!("{}.", host.trim_end_matches('.'));
+        Box::pin(async move {
+            let resolver = resolver.map_err(|reason| reason.to_string())?;
+            let found = resolver.lookup_ip(rooted).await;
+            let found = found.map_err(|error| error.to_string())?;
+            Ok(found.iter().map(|ip| SocketAddr::new(ip, 0)).collect())
+        })
+    }
+}
+
+/// Names with fixed addresses, and no others: for tests and demonstrations on loopback.
+#[derive(Clone, Debug, Default)]
+pub struct FixedResolver(BTreeMap<String, Vec<SocketAddr>>);
+
+impl FixedResolver {
+    /// Knows the given names.
+    pub fn new(names: impl IntoIterator<Item = (String, Vec<SocketAddr>)>) -> Self {
+        Self(names.into_iter().collect())
+    }
+}
+
+impl Resolve for FixedResolver {
+    fn resolve(&self, host: &str) -> Resolving {
+        let found = self.0.get(host).cloned();
+        Box::pin(async move { found.ok_or_else(|| "unknown name".to_owned()) })
+    }
+}
+
+/// What is asked of an address before it is connected to.
+#[derive(Clone, Debug)]
+pub(super) enum Screen {
+    /// It is the address of a site.
+    Site(Arc<GuardRules>),
+    /// It is the proxy's: whatever the owner of the crawler has configured.
+    Proxy,
+    /// It is the archive proxy's, which has to stand on this machine.
+    Loopback,
+}
+
+impl Screen {
+    /// Whether the address may be connected to.
+    fn passes(&self, address: IpAddr) -> bool {
+        match self {
+            Self::Site(rules) => rules.permits(address),
+            Self::Proxy => true,
+            Self::Loopback => address.to_canonical().is_loopback(),
+        }
+    }
+}
+
+/// A resolver for hyper's connector that shows it no address which does not pass the screen.
+#[derive(Clone)]
+pub(super) struct ScreenedResolver {
+    pub(super) resolver: Arc<dyn Resolve>,
+    pub(super) screen: Screen,
+}
+
+impl Service<Name> for ScreenedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = FetchError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, FetchError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), FetchError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let found = self.resolver.resolve(name.as_str());
+        let screen = self.screen.clone();
+        Box::pin(async move {
+            let failed = |detail: String| FetchError::Dns {
+                host: name.as_str().to_owned(),
+                detail,
+            };
+            let found = found.await.map_err(failed)?;
+            let passed: Vec<_> = found
+                .iter()
+                .copied()
+                .filter(|address| screen.passes(address.ip()))
+                .take(ADDRESSES_MAX)
+                .collect();
+            match (passed.is_empty(), found.first()) {
+                (false, _) => Ok(passed.into_iter()),
+                (true, Some(special)) => Err(FetchError::Address(special.ip())),
+                (true, None) => Err(failed("the name has no address".to_owned())),
+            }
+        })
+    }
+}
