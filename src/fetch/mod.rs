@@ -12,6 +12,7 @@ mod http;
 mod limits;
 mod policy;
 mod replay;
+pub mod robots;
 mod scripted;
 mod source;
 

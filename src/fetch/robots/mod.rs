@@ -1,0 +1,67 @@
+//! robots.txt (RFC 9309): what a site asks of crawlers.
+//!
+//! [`fetch_robots`] gets the file of an [`Origin`] through any source, [`RobotsRules`] reads it, and
+//! a [`RobotsCache`] keeps the answers of all crawls for a day. Asking is a lease of its own kind; how
+//! it is scheduled is the frontier's business.
+
+mod cache;
+mod origin;
+mod request;
+mod rules;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use cache::RobotsCache;
+pub use origin::Origin;
+pub use request::fetch_robots;
+pub use rules::{ROBOTS_BYTES_MAX, RobotsRules};
+
+use crate::url::CanonicalUrl;
+
+/// What came of asking for a robots.txt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RobotsAnswer {
+    /// There is one, with these rules.
+    Rules(Arc<RobotsRules>),
+    /// There is none (4xx): nothing is forbidden.
+    AllowAll,
+    /// It could not be had (5xx, 429, no connection): everything is forbidden for now.
+    Unreachable,
+}
+
+impl RobotsAnswer {
+    /// The kind of answer, for logs and counts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Rules(_) => "rules",
+            Self::AllowAll => "allow-all",
+            Self::Unreachable => "unreachable",
+        }
+    }
+
+    /// Whether `url`, which lies in the origin that was asked, may be fetched.
+    pub fn allows(&self, url: &CanonicalUrl) -> bool {
+        match self {
+            Self::Rules(rules) => rules.allows(url),
+            Self::AllowAll => true,
+            Self::Unreachable => false,
+        }
+    }
+
+    /// The pause between requests that the site asks for, at most a day.
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        match self {
+            Self::Rules(rules) => rules.crawl_delay(),
+            Self::AllowAll | Self::Unreachable => None,
+        }
+    }
+
+    /// The sitemaps that the site names.
+    pub fn sitemaps(&self) -> Vec<CanonicalUrl> {
+        match self {
+            Self::Rules(rules) => rules.sitemaps(),
+            Self::AllowAll | Self::Unreachable => Vec::new(),
+        }
+    }
+}
