@@ -6,4 +6,6 @@
 )]
 
 mod archive_proxy;
+mod fetch;
 mod layers;
+mod support;

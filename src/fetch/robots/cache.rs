@@ -149,8 +149,8 @@ fn lifetime(failures: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::RobotsRules;
     use super::*;
+    use crate::fetch::robots::RobotsRules;
 
     const MINUTE: i64 = 60_000;
 

@@ -1,0 +1,5 @@
+//! What the integration tests share.
+
+pub(crate) mod proxy;
+pub(crate) mod site;
+pub(crate) mod tls;
