@@ -102,7 +102,7 @@ async fn collect(mut body: Incoming, bytes_max: usize) -> Result<WireBody, Fetch
                 }
             }
             Some(Err(error)) if bytes.is_empty() => {
-                return Err(super::failure::exchanging(&error, Duration::ZERO));
+                return Err(super::failure::exchanging(&error));
             }
             Some(Err(_)) => {
                 cut = true;

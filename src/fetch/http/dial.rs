@@ -5,6 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Empty;
@@ -28,6 +29,7 @@ pub(super) struct Dial {
     tcp: HttpConnector<ScreenedResolver>,
     proxy: ProxyMode,
     guard: Arc<GuardRules>,
+    connect_limit: Duration,
     header_bytes_max: usize,
 }
 
@@ -46,12 +48,15 @@ impl Dial {
         let mut tcp = HttpConnector::new_with_resolver(ScreenedResolver { resolver, screen });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        // Shared by the addresses of a name, so that a dead one leaves time for the next.
-        tcp.set_connect_timeout(Some(limits.connect));
+        // A little less than the whole, which the caller watches: a proxy that cannot be reached is
+        // to be told from a site that cannot. The addresses of a name share it.
+        let connect_limit = limits.connect.mul_f64(0.9);
+        tcp.set_connect_timeout(Some(connect_limit));
         Self {
             tcp,
             proxy,
             guard,
+            connect_limit,
             header_bytes_max: limits.header_bytes_max,
         }
     }
@@ -64,14 +69,16 @@ impl Dial {
                     return Err(FetchError::Address(address));
                 }
                 let stream = self.tcp.call(site).await;
-                let stream = stream.map_err(|error| failure::connecting(&error))?;
+                let stream =
+                    stream.map_err(|error| failure::connecting(&error, self.connect_limit))?;
                 return Ok(Wire::Tcp(stream));
             }
             ProxyMode::Forward(proxy) | ProxyMode::Archive(proxy) => proxy.clone(),
         };
         let stream = self.tcp.call(proxy.uri().clone()).await;
         let stream = stream.map_err(|error| {
-            FetchError::Proxy(format!("{proxy}: {}", failure::connecting(&error)))
+            let reason = failure::connecting(&error, self.connect_limit);
+            FetchError::Proxy(format!("{proxy}: {reason}"))
         })?;
         let tunnelled = matches!(self.proxy, ProxyMode::Forward(_))
             && site.scheme_str().is_some_and(|scheme| scheme == "https");
@@ -143,7 +150,7 @@ impl Service<Uri> for Dial {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), FetchError>> {
         self.tcp
             .poll_ready(cx)
-            .map_err(|error| failure::connecting(&error))
+            .map_err(|error| failure::connecting(&error, self.connect_limit))
     }
 
     fn call(&mut self, site: Uri) -> Self::Future {

@@ -9,8 +9,8 @@ use crate::fetch::FetchError;
 /// More causes behind one error than any library chains.
 const CAUSES_MAX: usize = 16;
 
-/// Why no connection stands (before TLS).
-pub(super) fn connecting(error: &(dyn Error + 'static)) -> FetchError {
+/// Why no connection stands (before TLS) within `limit`.
+pub(super) fn connecting(error: &(dyn Error + 'static), limit: Duration) -> FetchError {
     if let Some(known) = causes(error).find_map(|cause| cause.downcast_ref::<FetchError>()) {
         return known.clone();
     }
@@ -18,19 +18,15 @@ pub(super) fn connecting(error: &(dyn Error + 'static)) -> FetchError {
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::TimedOut);
     if timed_out {
-        // The caller, who knows the limit, fills it in.
-        return FetchError::TimeoutConnect(Duration::ZERO);
+        return FetchError::TimeoutConnect(limit);
     }
     FetchError::Connect(words(error))
 }
 
 /// Why a request that was given to the client brought no answer.
-pub(super) fn exchanging(error: &(dyn Error + 'static), connect_limit: Duration) -> FetchError {
+pub(super) fn exchanging(error: &(dyn Error + 'static)) -> FetchError {
     if let Some(known) = causes(error).find_map(|cause| cause.downcast_ref::<FetchError>()) {
-        return match known {
-            FetchError::TimeoutConnect(_) => FetchError::TimeoutConnect(connect_limit),
-            known => known.clone(),
-        };
+        return known.clone();
     }
     let tls = causes(error).any(|cause| {
         cause.is::<rustls::Error>()

@@ -37,7 +37,7 @@ use dial::Dial;
 /// hyper takes no smaller bound for a head.
 const HEADER_BYTES_LEAST: usize = 8 << 10;
 
-/// More sets of rules than crawls of one daemon have at a time; the oldest client is closed first.
+/// More sets of rules than the crawls of one daemon have; the client longest unused is closed first.
 const CLIENTS_MAX: usize = 16;
 
 /// An idle connection is kept for this long: a few politeness delays.
@@ -199,8 +199,6 @@ impl HttpSource {
             AnyClient::Clear(client) => client.request(message),
         };
         let mut exchange = std::pin::pin!(exchange);
-        let failed =
-            |error: hyper_util::client::legacy::Error| failure::exchanging(&error, limits.connect);
         let early = timeout(limits.connect, async {
             tokio::select! {
                 biased;
@@ -217,7 +215,10 @@ impl HttpSource {
                 .await
                 .map_err(|_| FetchError::TimeoutFirstByte(limits.first_byte))?,
         };
-        Ok((answer.map_err(failed)?, asked.elapsed()))
+        Ok((
+            answer.map_err(|error| failure::exchanging(&error))?,
+            asked.elapsed(),
+        ))
     }
 }
 
@@ -242,13 +243,14 @@ impl Shared {
             header_bytes_max: limits.header_bytes_max,
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == key) {
-            return client.clone();
-        }
+        let client = match clients.iter().position(|(known, _)| *known == key) {
+            Some(place) => clients.remove(place).1,
+            None => self.build(limits, guard),
+        };
+        // The latest used stands last.
         if clients.len() >= CLIENTS_MAX {
             clients.remove(0);
         }
-        let client = self.build(limits, guard);
         clients.push((key, client.clone()));
         client
     }
