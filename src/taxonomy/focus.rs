@@ -1,0 +1,195 @@
+//! The focus of a crawl: the topics that count as relevant.
+
+use std::collections::BTreeSet;
+
+use crate::taxonomy::topic::{covers, parent};
+
+/// How many near matches an error names.
+const NEAR_MAX: usize = 3;
+/// Below this similarity (0 to 1) a name is no near match: `databse` has 0.98 with `databases`,
+/// unrelated words of that length lie under 0.7.
+const NEAR_SIMILARITY_MIN: f64 = 0.8;
+
+/// One or more topics, c* being the union of the classes under them.
+///
+/// A topic may be a class or an inner node; an inner node covers all classes under it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Focus {
+    topics: Vec<String>,
+}
+
+/// Why a focus cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FocusError {
+    /// No topic was given.
+    #[error("a focus needs at least one topic; `apprentice critic info MODEL` lists all")]
+    Empty,
+    /// Neither a class nor an inner node.
+    #[error("no topic `{topic}`{} `apprentice critic info MODEL` lists all", did_you_mean(.near))]
+    Unknown {
+        /// As given.
+        topic: String,
+        /// Up to three names like it, best first.
+        near: Vec<String>,
+    },
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() {
+        return ";".to_owned();
+    }
+    let names: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    format!("; did you mean {}?", names.join(" or "))
+}
+
+impl Focus {
+    /// A focus on `topics`, repeated ones taken once, in the order given.
+    pub fn new<T: Into<String>>(topics: impl IntoIterator<Item = T>) -> Result<Self, FocusError> {
+        let mut kept: Vec<String> = Vec::new();
+        for topic in topics {
+            let topic = topic.into().trim().trim_matches('/').to_owned();
+            if !topic.is_empty() && !kept.contains(&topic) {
+                kept.push(topic);
+            }
+        }
+        if kept.is_empty() {
+            return Err(FocusError::Empty);
+        }
+        Ok(Self { topics: kept })
+    }
+
+    /// The topics, as given.
+    pub fn topics(&self) -> &[String] {
+        &self.topics
+    }
+
+    /// For each class whether it lies in the focus.
+    ///
+    /// Errors on the first topic that covers no class.
+    pub fn members(&self, classes: &[String]) -> Result<Vec<bool>, FocusError> {
+        for topic in &self.topics {
+            if !classes.iter().any(|class| covers(topic, class)) {
+                return Err(FocusError::Unknown {
+                    topic: topic.clone(),
+                    near: near_matches(topic, classes),
+                });
+            }
+        }
+        Ok(classes.iter().map(|class| self.contains(class)).collect())
+    }
+
+    /// Whether `class` is one of the topics or lies under one.
+    pub fn contains(&self, class: &str) -> bool {
+        self.topics.iter().any(|topic| covers(topic, class))
+    }
+
+    /// Whether `class` lies in the focus or under the parent of one of its topics (hard focus).
+    ///
+    /// The parent of a top-level topic is the root, under which everything lies: such a topic has
+    /// only itself for a family. In a flat list of topics this is therefore [`Focus::contains`].
+    pub fn is_near(&self, class: &str) -> bool {
+        self.topics
+            .iter()
+            .any(|topic| covers(parent(topic).unwrap_or(topic), class))
+    }
+}
+
+/// Names like `wanted` among the classes and the topics above them, best first.
+fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for class in classes {
+        let mut topic = Some(class.as_str());
+        while let Some(name) = topic {
+            names.insert(name);
+            topic = parent(name);
+        }
+    }
+    let wanted = wanted.to_lowercase();
+    let mut scored: Vec<(f64, &str)> = names
+        .into_iter()
+        .map(|name| (similarity(&wanted, &name.to_lowercase()), name))
+        .filter(|(score, _)| *score >= NEAR_SIMILARITY_MIN)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored
+        .into_iter()
+        .take(NEAR_MAX)
+        .map(|(_, name)| name.to_owned())
+        .collect()
+}
+
+/// Of the whole paths or of the last parts, whichever is more alike: people leave out what stands
+/// above.
+fn similarity(wanted: &str, name: &str) -> f64 {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let whole = strsim::jaro_winkler(wanted, name);
+    // A whole path that fits goes before a last part that fits.
+    whole.max(0.99 * strsim::jaro_winkler(&last(wanted), &last(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn an_inner_topic_covers_the_classes_under_it() {
+        let classes = classes(&["arts", "science/bio", "science/bio/cells", "sciences"]);
+        let focus = Focus::new(["science"]).unwrap();
+        assert_eq!(focus.members(&classes).unwrap(), [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_misspelt_topic_is_answered_with_its_neighbours() {
+        let classes = classes(&["courses", "databases", "people"]);
+        let error = Focus::new(["databse"])
+            .unwrap()
+            .members(&classes)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no topic `databse`; did you mean `databases`? `apprentice critic info MODEL` lists all"
+        );
+    }
+
+    #[test]
+    fn a_topic_without_its_ancestors_is_answered_with_the_whole_path() {
+        let classes = classes(&["Computers/Databases", "Computers/Graphics"]);
+        let Err(FocusError::Unknown { near, .. }) =
+            Focus::new(["databases"]).unwrap().members(&classes)
+        else {
+            panic!("the topic is no class");
+        };
+        assert_eq!(near, ["Computers/Databases"]);
+    }
+
+    #[test]
+    fn a_topic_like_no_other_is_answered_without_a_guess() {
+        let error = Focus::new(["zymurgy"])
+            .unwrap()
+            .members(&classes(&["courses", "databases"]))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no topic `zymurgy`; `apprentice critic info MODEL` lists all"
+        );
+    }
+
+    #[test]
+    fn siblings_of_a_focus_topic_are_near_and_top_topics_have_no_siblings() {
+        let deep = Focus::new(["Computers/Databases"]).unwrap();
+        assert!(deep.is_near("Computers/Graphics"));
+        assert!(!deep.is_near("Arts/Music"));
+        let top = Focus::new(["databases"]).unwrap();
+        assert!(top.is_near("databases"));
+        assert!(!top.is_near("courses"));
+    }
+
+    #[test]
+    fn a_focus_without_topics_is_refused() {
+        assert_eq!(Focus::new([" ", "/"]), Err(FocusError::Empty));
+    }
+}
