@@ -1,5 +1,40 @@
-//! What is relevant? Bayes, vocabulary, calibration, model file.
+//! How relevant is this page? Naive Bayes over the topics, vocabulary, training, model file.
+//!
+//! Pages of known topics go to a [`Trainer`], which makes a [`CriticModel`]; a model and a
+//! [`Focus`](crate::taxonomy::Focus) make a [`BayesJudge`], and that is a [`PageJudge`]. Models
+//! keep counts: log weights are derived from them when a model is first used.
+//!
+//! [`SparseNb`] is the learner by itself, behind linfa's traits.
 
+mod bag;
+mod bayes;
+mod bayes_judge;
+mod evaluation;
 mod judge;
+mod model;
+mod model_file;
+mod params;
+mod posterior;
+mod record;
+mod sparse;
+mod split;
+mod trainer;
+mod training;
+mod vocabulary;
+mod weights;
 
+#[cfg(test)]
+mod tests;
+
+pub use bayes::{
+    CLASSES_MAX, ClassCounts, Priors, SparseNb, SparseNbError, SparseNbParams, SparseNbValidParams,
+};
+pub use bayes_judge::{BayesJudge, JudgeError};
+pub use evaluation::{ClassFigures, Confusion, Evaluation, Figures, Share};
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
+pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
+pub use model_file::ModelFileError;
+pub use params::{Skipped, TrainError, TrainParams};
+pub use sparse::{Bag, COUNT_MAX, SparseCounts};
+pub use trainer::{Origin, Trainer};
+pub use training::TrainingSet;
