@@ -20,7 +20,7 @@ use crate::critic::weights::Weights;
 
 /// Smoothings that are tried. Which one is best depends on the size of the classes and of the
 /// vocabulary; 0.02 was good for classes of 120 pages, 1 was useless there.
-const ALPHAS: [f64; 8] = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
+const ALPHAS: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 /// Taken if there are too few pages to try.
 const ALPHA_DEFAULT: f64 = 0.02;
 /// Pages that are fitted at once.
