@@ -9,3 +9,4 @@ mod archive_proxy;
 mod fetch;
 mod layers;
 mod support;
+mod tidy;
