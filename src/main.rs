@@ -1,3 +1,7 @@
 //! The `apprentice` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    apprentice::cli::run()
+}

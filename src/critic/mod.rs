@@ -10,6 +10,7 @@ mod bag;
 mod bayes;
 mod bayes_judge;
 mod evaluation;
+pub mod examples;
 mod judge;
 mod model;
 mod model_file;

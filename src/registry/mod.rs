@@ -1,1 +1,409 @@
 //! Which crawls are in this data directory? Create, open, list, delete; the shared host calendar.
+//!
+//! A crawl is a folder `crawls/NAME`. It is made whole or not at all, and each has an engine on a
+//! thread of its own from the moment that the daemon opens it, whatever its state: a paused or
+//! finished crawl answers questions like a running one. A crawl that cannot be opened is listed as
+//! failed with its reason, and never keeps the others from running.
+
+mod datadir;
+mod folder;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use tokio::sync::Mutex;
+
+pub use datadir::{DataDir, DataDirError};
+
+use self::folder::CrawlFolder;
+use crate::booking::CrawlState;
+use crate::clock::Clock;
+use crate::crawl::{
+    CrawlError, Engine, EngineError, EngineParts, Handle, Pace, RobotsPolicy, Spec, SpecError,
+    check_name,
+};
+use crate::critic::{JudgeError, ModelFileError};
+use crate::fetch::Source;
+use crate::fetch::robots::RobotsCache;
+use crate::frontier::{HostCalendar, StoreFailure};
+use crate::proto::v1;
+use crate::store::OpenError;
+use crate::taxonomy::FocusError;
+
+/// Why the registry does not do what it is told.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// No crawl of that name.
+    #[error("no crawl {name:?}; there {}", is_or_are(.known))]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A crawl of that name exists.
+    #[error("a crawl {0:?} exists; choose another name, or delete it with `crawl delete {0}`")]
+    Exists(String),
+    /// It runs, and must not.
+    #[error("crawl {0:?} is running; stop it first with `crawl stop {0}`")]
+    Running(String),
+    /// It could not be opened, or its engine broke.
+    #[error("crawl {name:?} has failed: {reason}; mend the cause and `crawl resume {name}`")]
+    Broken {
+        /// Which.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// There is nothing to start from.
+    #[error(
+        "no seeds; give URLs, a file of URLs, or take the topic's examples with --example-seeds N (the model may hold none)"
+    )]
+    NoSeeds,
+    /// The network is not crawled anonymously.
+    #[error(
+        "no contact; a crawl of the network needs `contact` (an e-mail address or a URL where a site's owner reaches you), it is sent in the User-Agent"
+    )]
+    NoContact,
+    /// The daemon is on its way out.
+    #[error("the daemon is stopping")]
+    Stopping,
+    /// A file of the crawl cannot be used.
+    #[error("{path}: {error}")]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The crawl's own data are not what they should be.
+    #[error("{0}")]
+    Damaged(String),
+    /// The spec cannot be taken.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The model file cannot be used.
+    #[error(transparent)]
+    Model(#[from] ModelFileError),
+    /// The model cannot judge this focus.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// The topics cannot be a focus.
+    #[error(transparent)]
+    Focus(#[from] FocusError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// The log cannot be folded.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The crawl refuses.
+    #[error(transparent)]
+    Crawl(#[from] CrawlError),
+}
+
+fn is_or_are(known: &[String]) -> String {
+    match known {
+        [] => "are none yet".to_owned(),
+        [only] => format!("is only {only:?}"),
+        many => format!("are {}", many.join(", ")),
+    }
+}
+
+/// What all crawls of a daemon share.
+pub struct Shared<S, C> {
+    /// Where pages come from.
+    pub source: Arc<S>,
+    /// The time.
+    pub clock: C,
+    /// Whether pages come from the network, so that a contact is owed.
+    pub needs_contact: bool,
+    /// How addresses are guarded, in words.
+    pub guard_note: String,
+}
+
+/// The crawls of one data directory.
+pub struct Registry<S, C> {
+    dir: DataDir,
+    shared: Shared<S, C>,
+    calendar: HostCalendar,
+    robots: RobotsCache,
+    slots: Mutex<Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    crawls: BTreeMap<String, Slot>,
+    stopping: bool,
+}
+
+enum Slot {
+    Open(Running),
+    Broken(String),
+}
+
+struct Running {
+    handle: Handle,
+    /// Set when the engine has broken.
+    broken: Arc<OnceLock<String>>,
+    thread: JoinHandle<()>,
+}
+
+impl<S: Source, C: Clock> Registry<S, C> {
+    /// Opens all crawls of a data directory; those that ran run again.
+    ///
+    /// # Errors
+    /// [`RegistryError::Io`] if the folder of crawls cannot be read. A crawl that cannot be opened is
+    /// no error here: it is listed as failed.
+    pub async fn open(dir: DataDir, shared: Shared<S, C>) -> Result<Arc<Self>, RegistryError> {
+        CrawlFolder::clean(&dir.crawls())?;
+        let folders = folder::subfolders(&dir.crawls())?;
+        let registry = Self {
+            dir,
+            shared,
+            calendar: HostCalendar::default(),
+            robots: RobotsCache::default(),
+            slots: Mutex::default(),
+        };
+        {
+            let mut slots = registry.slots.lock().await;
+            for folder in folders {
+                let name = folder.file_name().unwrap_or_default().to_string_lossy();
+                let slot = registry.start_or_note(&name).await;
+                slots.crawls.insert(name.into_owned(), slot);
+            }
+        }
+        Ok(Arc::new(registry))
+    }
+
+    /// The data directory.
+    pub fn dir(&self) -> &DataDir {
+        &self.dir
+    }
+
+    /// Creates a crawl and starts it.
+    ///
+    /// # Errors
+    /// [`RegistryError`]; then nothing was made.
+    pub async fn create(&self, raw: v1::CrawlSpec) -> Result<v1::Crawl, RegistryError> {
+        let spec = Spec::check(&raw)?;
+        if self.shared.needs_contact && spec.tuning.contact.is_none() {
+            return Err(RegistryError::NoContact);
+        }
+        let mut slots = self.slots.lock().await;
+        if slots.stopping {
+            return Err(RegistryError::Stopping);
+        }
+        if slots.crawls.contains_key(&spec.name) {
+            return Err(RegistryError::Exists(spec.name));
+        }
+        let name = spec.name.clone();
+        let folder = self.dir.crawls().join(&name);
+        let now = self.shared.clock.now();
+        on_blocking_pool(move || CrawlFolder::create(&folder, &raw, &spec, now)).await?;
+        let running = self.start(&name).await?;
+        let handle = running.handle.clone();
+        slots.crawls.insert(name, Slot::Open(running));
+        drop(slots);
+        Ok(handle.status().await?)
+    }
+
+    /// All crawls as they stand, by name.
+    pub async fn list(&self) -> Vec<v1::Crawl> {
+        let names: Vec<String> = self.slots.lock().await.crawls.keys().cloned().collect();
+        let mut crawls = Vec::with_capacity(names.len());
+        for name in names {
+            // One deleted in between is not listed.
+            if let Ok(crawl) = self.status(&name).await {
+                crawls.push(crawl);
+            }
+        }
+        crawls
+    }
+
+    /// One crawl as it stands; a broken one as failed, with its reason.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotFound`].
+    pub async fn status(&self, name: &str) -> Result<v1::Crawl, RegistryError> {
+        let failed = |reason: String| v1::Crawl {
+            name: name.to_owned(),
+            state: v1::CrawlState::Failed as i32,
+            idle: format!("failed: {reason}"),
+            reason,
+            now_ms: self.shared.clock.now().0,
+            ..Default::default()
+        };
+        match self.get(name).await {
+            Ok(handle) => match handle.status().await {
+                Ok(crawl) => Ok(crawl),
+                Err(error) => Ok(failed(
+                    self.reason_of(name).await.unwrap_or(error.to_string()),
+                )),
+            },
+            Err(RegistryError::Broken { reason, .. }) => Ok(failed(reason)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A crawl to speak to.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotFound`], [`RegistryError::Broken`].
+    pub async fn get(&self, name: &str) -> Result<Handle, RegistryError> {
+        let slots = self.slots.lock().await;
+        match slots.crawls.get(name) {
+            Some(Slot::Open(running)) => match running.broken.get() {
+                None => Ok(running.handle.clone()),
+                Some(reason) => Err(broken(name, reason)),
+            },
+            Some(Slot::Broken(reason)) => Err(broken(name, reason)),
+            None => Err(RegistryError::NotFound {
+                name: name.to_owned(),
+                known: slots.crawls.keys().cloned().collect(),
+            }),
+        }
+    }
+
+    /// Sets a crawl running again; one that has failed is opened anew.
+    ///
+    /// # Errors
+    /// [`RegistryError`]: not found, cannot be opened, or its budget is spent.
+    pub async fn resume(&self, name: &str) -> Result<v1::Crawl, RegistryError> {
+        if let Err(RegistryError::Broken { .. }) = self.get(name).await {
+            let mut slots = self.slots.lock().await;
+            if let Some(Slot::Open(running)) = slots.crawls.remove(name) {
+                // Its engine has broken: the thread ends by itself, and with it the store's lock.
+                let ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
+                tracing::debug!(crawl = name, ended, "old engine is gone");
+            }
+            let slot = self.start_or_note(name).await;
+            slots.crawls.insert(name.to_owned(), slot);
+        }
+        let handle = self.get(name).await?;
+        Ok(handle.set_state(CrawlState::Running, "resumed").await?)
+    }
+
+    /// Removes a crawl with all its data.
+    ///
+    /// # Errors
+    /// [`RegistryError::Running`] while it runs; not found; or its files cannot be removed.
+    pub async fn delete(&self, name: &str) -> Result<(), RegistryError> {
+        check_name(name)?;
+        let status = self.status(name).await?;
+        if status.state == v1::CrawlState::Running as i32 {
+            return Err(RegistryError::Running(name.to_owned()));
+        }
+        let mut slots = self.slots.lock().await;
+        if let Some(Slot::Open(running)) = slots.crawls.remove(name) {
+            running.handle.shutdown().await;
+            on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
+        }
+        let folder = self.dir.crawls().join(name);
+        on_blocking_pool(move || CrawlFolder::delete(&folder)).await
+    }
+
+    /// Ends all engines: no new fetch, those in flight are waited for and booked.
+    pub async fn shutdown(&self) {
+        let crawls = {
+            let mut slots = self.slots.lock().await;
+            slots.stopping = true;
+            std::mem::take(&mut slots.crawls)
+        };
+        let ends = crawls.into_values().filter_map(|slot| match slot {
+            Slot::Open(running) => Some(async move {
+                running.handle.shutdown().await;
+                on_blocking_pool(move || Ok(running.thread.join().is_ok())).await
+            }),
+            Slot::Broken(_) => None,
+        });
+        futures_util::future::join_all(ends).await;
+    }
+
+    async fn reason_of(&self, name: &str) -> Option<String> {
+        match self.get(name).await {
+            Err(RegistryError::Broken { reason, .. }) => Some(reason),
+            _ => None,
+        }
+    }
+
+    async fn start_or_note(&self, name: &str) -> Slot {
+        match self.start(name).await {
+            Ok(running) => Slot::Open(running),
+            Err(error) => {
+                tracing::error!(crawl = name, %error, "the crawl cannot be opened");
+                Slot::Broken(error.to_string())
+            }
+        }
+    }
+
+    async fn start(&self, name: &str) -> Result<Running, RegistryError> {
+        let path = self.dir.crawls().join(name);
+        let folder = on_blocking_pool(move || CrawlFolder::open(&path)).await?;
+        let parts = EngineParts {
+            source: Arc::clone(&self.shared.source),
+            clock: self.shared.clock.clone(),
+            judge: folder.judge,
+            store: folder.store,
+            calendar: self.calendar.clone(),
+            robots: RobotsPolicy::Obey(self.robots.clone()),
+            pace: Pace::Live,
+            world: None,
+            parsers: std::thread::available_parallelism().map_or(1, usize::from),
+            guard_note: self.shared.guard_note.clone(),
+        };
+        let (engine, handle) = on_blocking_pool(move || Ok(Engine::open(parts)?)).await?;
+        let broken = Arc::new(OnceLock::new());
+        let note = Arc::clone(&broken);
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new()
+            .name(format!("crawl-{name}"))
+            .spawn(move || run_engine(&runtime, engine, &note))
+            .map_err(|error| RegistryError::Damaged(format!("no thread for the crawl: {error}")))?;
+        Ok(Running {
+            handle,
+            broken,
+            thread,
+        })
+    }
+}
+
+/// Runs an engine to its end; whatever breaks it, also a panic, becomes the reason of its failure.
+fn run_engine<S: Source, C: Clock>(
+    runtime: &tokio::runtime::Handle,
+    engine: Engine<S, C>,
+    broken: &OnceLock<String>,
+) {
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        runtime.block_on(engine.run())
+    }));
+    let reason = match ended {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(payload) => EngineError::from_panic(payload.as_ref()).to_string(),
+    };
+    tracing::error!(reason, "an engine has ended");
+    // Set once: there is one engine to a slot.
+    let _ = broken.set(reason);
+}
+
+fn broken(name: &str, reason: &str) -> RegistryError {
+    RegistryError::Broken {
+        name: name.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+async fn on_blocking_pool<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RegistryError> + Send + 'static,
+) -> Result<T, RegistryError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(RegistryError::Engine(EngineError::from_join(error))),
+    }
+}

@@ -81,6 +81,14 @@ impl RobotsCache {
         (now < entry.expires).then(|| entry.answer.clone())
     }
 
+    /// Until when the answer for the origin of `url` holds, and how often in a row it could not be had;
+    /// `None` if there is no entry.
+    pub fn standing(&self, url: &CanonicalUrl) -> Option<(Timestamp, u32)> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = state.entries.get(&Origin::of(url))?;
+        Some((entry.expires, entry.failures))
+    }
+
     /// Remembers the answer of an origin, got at `now`. Returns until when it holds.
     pub fn insert(&self, origin: Origin, answer: RobotsAnswer, now: Timestamp) -> Timestamp {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,125 @@
+//! The flags that `crawl start` and `crawl set` share.
+
+use crate::proto::v1;
+
+/// Which links are taken in.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Scope")]
+pub(super) struct ScopeArgs {
+    /// Take in only URLs that match this regular expression (or another --allow)
+    #[arg(long, value_name = "REGEX")]
+    allow: Vec<String>,
+
+    /// Take in no URL that matches this regular expression
+    #[arg(long, value_name = "REGEX")]
+    deny: Vec<String>,
+
+    /// Fetches of one host at most (0: no cap)
+    #[arg(long, value_name = "N")]
+    pages_per_host: Option<u64>,
+
+    /// Links from a seed at most (0: no limit)
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
+
+    /// soft: relevance orders the links; hard: only outlinks of pages whose best class lies in the focus or under its parent
+    #[arg(long, value_name = "soft|hard", value_parser = ["soft", "hard"])]
+    focus: Option<String>,
+
+    /// Follow links marked nofollow
+    #[arg(long)]
+    ignore_nofollow: bool,
+
+    /// Address range (CIDR) that may be crawled although it is private or loopback
+    #[arg(long, value_name = "CIDR")]
+    allow_address: Vec<String>,
+}
+
+impl ScopeArgs {
+    /// Whether any flag was given.
+    pub(super) fn is_given(&self) -> bool {
+        !self.allow.is_empty()
+            || !self.deny.is_empty()
+            || self.pages_per_host.is_some()
+            || self.depth.is_some()
+            || self.focus.is_some()
+            || self.ignore_nofollow
+            || !self.allow_address.is_empty()
+    }
+
+    /// Puts what was given over `scope`.
+    pub(super) fn put_over(self, scope: &mut v1::Scope) {
+        if !self.allow.is_empty() {
+            scope.allow = self.allow;
+        }
+        if !self.deny.is_empty() {
+            scope.deny = self.deny;
+        }
+        if let Some(max) = self.pages_per_host {
+            scope.pages_per_host_max = max;
+        }
+        if let Some(max) = self.depth {
+            scope.depth_max = max;
+        }
+        if let Some(focus) = self.focus {
+            scope.focus = focus;
+        }
+        scope.ignore_nofollow |= self.ignore_nofollow;
+        if !self.allow_address.is_empty() {
+            scope.allow_addresses = self.allow_address;
+        }
+    }
+}
+
+/// Bounds and delays.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitArgs {
+    /// Fetches at once, over all hosts [default: 32]
+    #[arg(long, value_name = "N")]
+    in_flight: Option<u32>,
+
+    /// Milliseconds between two requests to a host [default: 1000]
+    #[arg(long, value_name = "MS")]
+    delay_ms: Option<u64>,
+
+    /// Milliseconds until a connection stands [default: 10000]
+    #[arg(long, value_name = "MS")]
+    connect_ms: Option<u64>,
+
+    /// Milliseconds until the first byte of an answer [default: 20000]
+    #[arg(long, value_name = "MS")]
+    first_byte_ms: Option<u64>,
+
+    /// Milliseconds for a whole fetch [default: 60000]
+    #[arg(long, value_name = "MS")]
+    fetch_ms: Option<u64>,
+
+    /// Bytes of a body, decompressed; the rest is cut off [default: 1048576]
+    #[arg(long, value_name = "BYTES")]
+    body_bytes: Option<u64>,
+
+    /// Redirects from one link [default: 10]
+    #[arg(long, value_name = "N")]
+    redirects: Option<u32>,
+
+    /// Links taken from one page [default: 5000]
+    #[arg(long, value_name = "N")]
+    links_per_page: Option<u32>,
+}
+
+impl LimitArgs {
+    /// Puts what was given over `limits`.
+    pub(super) fn put_over(&self, limits: &mut v1::Limits) {
+        let put = |old: &mut u64, new: Option<u64>| *old = new.unwrap_or(*old);
+        let put_small = |old: &mut u32, new: Option<u32>| *old = new.unwrap_or(*old);
+        put_small(&mut limits.in_flight_max, self.in_flight);
+        limits.delay_ms_min = self.delay_ms.or(limits.delay_ms_min);
+        put(&mut limits.connect_ms_max, self.connect_ms);
+        put(&mut limits.first_byte_ms_max, self.first_byte_ms);
+        put(&mut limits.fetch_ms_max, self.fetch_ms);
+        put(&mut limits.body_bytes_max, self.body_bytes);
+        put_small(&mut limits.redirects_max, self.redirects);
+        put_small(&mut limits.links_per_page_max, self.links_per_page);
+    }
+}

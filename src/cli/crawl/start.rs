@@ -1,0 +1,175 @@
+//! `apprentice crawl start`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use super::scope::{LimitArgs, ScopeArgs};
+use super::steer::read_url_file;
+use crate::cli::connect::DaemonArgs;
+use crate::cli::output::{say, say_json};
+use crate::proto::v1;
+
+/// What a crawl is told: flags go before the spec file.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Name of the crawl: letters, digits, `-`, `_`, `.`
+    name: String,
+
+    /// Seed URLs
+    seeds: Vec<String>,
+
+    /// Read the spec from a TOML file; flags go before it
+    #[arg(long, value_name = "FILE")]
+    spec: Option<PathBuf>,
+
+    /// Topic of the focus, as the critic names it (again for more)
+    #[arg(short, long, value_name = "TOPIC")]
+    topic: Vec<String>,
+
+    /// The critic's model file
+    #[arg(short, long, value_name = "FILE")]
+    critic: Option<PathBuf>,
+
+    /// File of seed URLs, one a line, `#` for comments
+    #[arg(long, value_name = "FILE")]
+    seeds_file: Option<PathBuf>,
+
+    /// Take this many of the topics' example URLs (from the model) as seeds as well
+    #[arg(long, value_name = "N")]
+    example_seeds: Option<u32>,
+
+    /// Fetches that count: pages and final failures (0: without end)
+    #[arg(short, long, value_name = "N")]
+    budget: Option<u64>,
+
+    /// Who answers for the crawl: e-mail address or URL, sent in the User-Agent
+    #[arg(long, env = "APPRENTICE_CONTACT", value_name = "CONTACT")]
+    contact: Option<String>,
+
+    /// Order of the frontier [default: baseline]
+    #[arg(long, value_name = "baseline|baseline-first|breadth-first")]
+    order: Option<String>,
+
+    /// Seed of all chance in the crawl
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Print the crawl as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    scope: ScopeArgs,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
+    let json = args.json;
+    let spec = spec_of(args)?;
+    let mut client = daemon.connect().await?;
+    let request = v1::CreateCrawlRequest { spec: Some(spec) };
+    let crawl = client.create_crawl(request).await?.into_inner();
+    if json {
+        say_json(&crawl)?;
+    } else {
+        say(&format!(
+            "crawl {} runs: {} seeds; look in with `apprentice crawl watch {}`",
+            crawl.name,
+            crawl.links_waiting + crawl.in_flight + crawl.fetched,
+            crawl.name
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
+    let mut spec = match &args.spec {
+        Some(path) => read_spec(path)?,
+        None => v1::CrawlSpec::default(),
+    };
+    spec.name = args.name;
+    if !args.topic.is_empty() {
+        spec.topics = args.topic;
+    }
+    if let Some(path) = args.critic {
+        spec.critic = absolute(&path)?;
+    }
+    spec.seeds.extend(args.seeds);
+    if let Some(path) = &args.seeds_file {
+        spec.seeds.extend(read_url_file(path)?);
+    }
+    spec.example_seeds = args.example_seeds.unwrap_or(spec.example_seeds);
+    spec.budget = args.budget.unwrap_or(spec.budget);
+    spec.contact = args.contact.unwrap_or(spec.contact);
+    spec.order = args.order.unwrap_or(spec.order);
+    spec.seed = args.seed.unwrap_or(spec.seed);
+    args.scope.put_over(spec.scope.get_or_insert_default());
+    args.limits.put_over(spec.limits.get_or_insert_default());
+    Ok(spec)
+}
+
+/// A spec file: the fields of `apprentice.v1.CrawlSpec` in TOML. Paths in it are relative to it.
+fn read_spec(path: &Path) -> anyhow::Result<v1::CrawlSpec> {
+    let text = fs::read_to_string(path).with_context(|| format!("spec {}", path.display()))?;
+    let mut spec: v1::CrawlSpec = toml::from_str(&text).map_err(|error| {
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        anyhow::anyhow!("spec {}, line {line}: {}", path.display(), error.message())
+    })?;
+    if !spec.critic.is_empty() {
+        let beside = path.parent().unwrap_or(Path::new("")).join(&spec.critic);
+        spec.critic = absolute(&beside)?;
+    }
+    Ok(spec)
+}
+
+/// The daemon has another working directory.
+fn absolute(path: &Path) -> anyhow::Result<String> {
+    let absolute =
+        std::path::absolute(path).with_context(|| format!("critic {}", path.display()))?;
+    absolute
+        .into_os_string()
+        .into_string()
+        .map_err(|path| anyhow::anyhow!("critic {}: the path is not UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> anyhow::Result<v1::CrawlSpec> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("spec.toml");
+        fs::write(&path, text)?;
+        read_spec(&path)
+    }
+
+    #[test]
+    fn a_spec_file_has_the_fields_of_the_api() {
+        let spec = spec(
+            "topics = ['databases']\ncritic = 'c.model'\nbudget = 50\n[scope]\ndeny = ['x']\n[limits]\ndelay_ms_min = 0\n",
+        )
+        .unwrap();
+        assert_eq!(spec.topics, ["databases"]);
+        assert!(Path::new(&spec.critic).is_absolute());
+        assert_eq!(spec.scope.unwrap().deny, ["x"]);
+        assert_eq!(spec.limits.unwrap().delay_ms_min, Some(0));
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_its_line() {
+        let error = spec("budget = 1\n[scope]\nalow = ['x']\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("line 3") && error.contains("alow"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! `apprentice crawl status`
+
+use std::process::ExitCode;
+
+use crate::cli::connect::DaemonArgs;
+use crate::cli::output::{say, say_json};
+use crate::cli::words::{count, moment};
+use crate::proto::v1;
+
+/// Which crawl.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Name of the crawl
+    name: String,
+
+    /// Print the crawl as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
+    let mut client = daemon.connect().await?;
+    let request = v1::GetCrawlRequest { name: args.name };
+    let crawl = client.get_crawl(request).await?.into_inner();
+    if args.json {
+        say_json(&crawl)?;
+    } else {
+        say(&render(&crawl))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The name of a crawl's state.
+pub(super) fn state_name(crawl: &v1::Crawl) -> &'static str {
+    match crawl.state() {
+        v1::CrawlState::Running => "running",
+        v1::CrawlState::Paused => "paused",
+        v1::CrawlState::Stopped => "stopped",
+        v1::CrawlState::Finished => "finished",
+        v1::CrawlState::Failed => "failed",
+        v1::CrawlState::Unspecified => "unknown",
+    }
+}
+
+fn render(crawl: &v1::Crawl) -> String {
+    let spec = crawl.spec.clone().unwrap_or_default();
+    let budget = match spec.budget {
+        0 => String::new(),
+        budget => format!(" of {}", count(budget)),
+    };
+    let mut lines = vec![
+        ("crawl", crawl.name.clone()),
+        ("state", format!("{} ({})", state_name(crawl), crawl.reason)),
+        ("topic", spec.topics.join(", ")),
+        (
+            "order",
+            if spec.order.is_empty() {
+                "baseline".into()
+            } else {
+                spec.order
+            },
+        ),
+        (
+            "fetched",
+            format!(
+                "{}{budget} ({} pages, {} failed for good); {} requests, {} redirects",
+                count(crawl.fetched),
+                count(crawl.pages),
+                count(crawl.failures),
+                count(crawl.requests),
+                count(crawl.redirects)
+            ),
+        ),
+        (
+            "relevant",
+            format!(
+                "{} pages; harvest {:.3}, last 500: {:.3}; expected loss {:.1}",
+                count(crawl.relevant),
+                crawl.harvest,
+                crawl.harvest_last,
+                crawl.loss
+            ),
+        ),
+        (
+            "rate",
+            format!(
+                "{:.2} fetches/s, {} in flight",
+                crawl.fetches_per_second, crawl.in_flight
+            ),
+        ),
+        (
+            "frontier",
+            format!(
+                "{} links waiting, {} held, {} refused; {} hosts, {} ready",
+                count(crawl.links_waiting),
+                count(crawl.links_held),
+                count(crawl.links_refused),
+                count(crawl.hosts),
+                count(crawl.hosts_ready)
+            ),
+        ),
+        ("failures", counts(&crawl.failures_by_cause)),
+        ("refused", counts(&crawl.refused_by_reason)),
+        ("guard", crawl.guard.clone()),
+        ("created", moment(crawl.created_at_ms)),
+    ];
+    if !crawl.idle.is_empty() {
+        lines.insert(2, ("idle", crawl.idle.clone()));
+    }
+    lines.retain(|(_, value)| !value.is_empty());
+    let lines = lines
+        .into_iter()
+        .map(|(name, value)| format!("{name:<9} {value}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn counts(counts: &[v1::Count]) -> String {
+    let words = counts
+        .iter()
+        .map(|c| format!("{} {}", c.name, count(c.count)));
+    words.collect::<Vec<_>>().join(", ")
+}

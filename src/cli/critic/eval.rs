@@ -1,0 +1,76 @@
+//! `apprentice critic eval`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::examples::ExampleArgs;
+use super::figures;
+use crate::cli::output::{complain, say, say_json};
+use crate::critic::examples::learn;
+use crate::critic::{CriticModel, Figures, TrainParams, Trainer, evaluate};
+
+/// Which critic, and on which pages.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// The model; without examples its own held-out figures are shown
+    #[arg(required_unless_present = "folds")]
+    model: Option<PathBuf>,
+
+    #[command(flatten)]
+    examples: ExampleArgs,
+
+    /// Train anew on the examples K times, each time judging the K-th part that was left out
+    #[arg(long, value_name = "K", conflicts_with = "model")]
+    folds: Option<usize>,
+
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let (of, figures) = match (&args.model, args.folds) {
+        (None, folds) => (
+            "pages, each judged by a critic that was not trained on it",
+            cross_validated(args, folds.unwrap_or(5))?,
+        ),
+        (Some(model), _) => {
+            let model = CriticModel::open(model)?;
+            if args.examples.are_given() {
+                ("examples", judged(args, &model)?)
+            } else {
+                ("held-out pages", model.training().held_out.figures(10))
+            }
+        }
+    };
+    if args.json {
+        say_json(&figures)?;
+    } else {
+        say(&figures::render(of, &figures))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cross_validated(args: &Args, folds: usize) -> anyhow::Result<Figures> {
+    let mut trainer = Trainer::new(TrainParams::default())?;
+    args.examples
+        .read(|example| Ok(learn(&mut trainer, &example)?))?;
+    Ok(trainer.ready()?.cross_validate(folds)?.figures(10))
+}
+
+fn judged(args: &Args, model: &CriticModel) -> anyhow::Result<Figures> {
+    let mut pages = Vec::new();
+    args.examples.read(|example| {
+        if let Ok(page) = example.page {
+            pages.push((example.topic, page));
+        }
+        Ok(())
+    })?;
+    let (evaluation, unknown) = evaluate(model, pages);
+    for (topic, count) in unknown {
+        complain(&format!(
+            "{count} examples of {topic:?} left out: the model has no such class"
+        ));
+    }
+    Ok(evaluation.figures(10))
+}

@@ -1,0 +1,42 @@
+//! The figures of an evaluation, for people.
+
+use crate::cli::output::table;
+use crate::critic::{Figures, Share};
+
+/// Accuracy, a table of the classes, and the most frequent confusions.
+pub(super) fn render(of: &str, figures: &Figures) -> String {
+    let head = ["TOPIC", "PAGES", "PRECISION", "RECALL", "F1"];
+    let rows = figures.classes.iter().map(|class| {
+        vec![
+            class.topic.clone(),
+            class.recall.of.to_string(),
+            share(&class.precision),
+            share(&class.recall),
+            format!("{:.3}", class.f1),
+        ]
+    });
+    let mut text = format!(
+        "accuracy on {} {of}: {} (95 %: {:.3} to {:.3}), macro F1 {:.3}, log loss {:.3}\n\n{}",
+        figures.accuracy.of,
+        share(&figures.accuracy),
+        figures.accuracy.low,
+        figures.accuracy.high,
+        figures.macro_f1,
+        figures.log_loss,
+        table(&head, rows)
+    );
+    for confusion in &figures.confusions {
+        text = format!(
+            "{text}\n{} of {} taken for {}",
+            confusion.pages, confusion.topic, confusion.taken_for
+        );
+    }
+    text
+}
+
+fn share(share: &Share) -> String {
+    if share.of == 0 {
+        return "-".to_owned();
+    }
+    format!("{:.3}", share.value)
+}

@@ -1,0 +1,34 @@
+//! `apprentice critic`: works on files; no daemon is needed.
+
+mod eval;
+mod examples;
+mod figures;
+mod info;
+mod judge;
+mod train;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Train a critic from a table of example URLs with an archive, or from a folder a topic
+    Train(train::Args),
+    /// Judge files, URLs or standard input
+    Judge(judge::Args),
+    /// How often a critic is right: on held-out pages, on other examples, or by cross-validation
+    Eval(eval::Args),
+    /// What a model file holds
+    Info(info::Args),
+}
+
+pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Train(args) => tokio::task::spawn_blocking(move || train::run(&args)).await?,
+        Command::Judge(args) => judge::run(args).await,
+        Command::Eval(args) => tokio::task::spawn_blocking(move || eval::run(&args)).await?,
+        Command::Info(args) => info::run(&args),
+    }
+}

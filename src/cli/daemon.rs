@@ -1,0 +1,75 @@
+//! `apprentice daemon`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::connect::DaemonArgs;
+use super::output::say;
+use crate::control::{TcpOptions, TlsFiles};
+use crate::daemon::{DaemonOptions, run as run_daemon};
+use crate::fetch::{HttpSettings, ProxyMode};
+
+/// The daemon's own options; --data, --socket, --ca-file and --token-file hold for it as well.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Be spoken to over TCP as well; other than loopback needs TLS and a token
+    #[arg(long, value_name = "ADDR:PORT")]
+    tcp: Option<SocketAddr>,
+
+    /// Certificate chain for --tcp (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key", requires = "tcp")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key for --tcp (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Fetch through an HTTP proxy (absolute-form for http, CONNECT for https)
+    #[arg(long, value_name = "URL", conflicts_with = "archive_proxy")]
+    proxy: Option<String>,
+
+    /// Crawl an archived web: send absolute-form requests for both schemes to this loopback proxy,
+    /// as `apprentice archive serve` is one
+    #[arg(long, value_name = "URL")]
+    archive_proxy: Option<String>,
+}
+
+pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
+    let proxy = match (&args.proxy, &args.archive_proxy) {
+        (Some(proxy), _) => ProxyMode::Forward(proxy.parse()?),
+        (None, Some(proxy)) => ProxyMode::Archive(proxy.parse()?),
+        (None, None) => ProxyMode::Direct,
+    };
+    let tls = args.tls_cert.zip(args.tls_key);
+    let tls = tls.map(|(certificate, key)| TlsFiles { certificate, key });
+    let token = daemon.token()?;
+    let socket = std::path::absolute(daemon.socket()?)?;
+    let options = DaemonOptions {
+        data: std::path::absolute(daemon.data()?)?,
+        socket: socket.clone(),
+        tcp: args.tcp.map(|address| TcpOptions {
+            address,
+            tls,
+            token,
+        }),
+        http: HttpSettings {
+            proxy,
+            extra_roots_pem: daemon.authorities()?.unwrap_or_default(),
+            resolver: None,
+        },
+    };
+    run_daemon(options, |listeners| {
+        // Standard output may be closed; the daemon serves all the same.
+        let _ = say(&format!(
+            "apprentice {} listens on {}",
+            env!("CARGO_PKG_VERSION"),
+            socket.display()
+        ));
+        if let Some(address) = listeners.tcp_address() {
+            let _ = say(&format!("and on {address}"));
+        }
+    })
+    .await?;
+    Ok(ExitCode::SUCCESS)
+}

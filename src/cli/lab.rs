@@ -1,0 +1,244 @@
+//! `apprentice lab`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
+
+use super::output::{complain, say, say_json, table};
+use crate::archive::Archive;
+use crate::clock::{Clock, SystemClock};
+use crate::critic::examples::{learn, read_table};
+use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
+use crate::lab::report::{self, Summary};
+use crate::lab::{Bench, ContestSpec, Labels, Start, run as run_contest};
+use crate::taxonomy::ExampleTable;
+use crate::url::CanonicalUrl;
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Replay an archived web with several crawlers side by side
+    Run(Box<Args>),
+}
+
+/// What is compared, on what.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// WARC files: the archived web
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    archive: Vec<PathBuf>,
+
+    /// Train the critic on this table of examples (CSV: topic,url); their pages are in the archive
+    #[arg(long, value_name = "TABLE", required_unless_present = "critic")]
+    examples: Option<PathBuf>,
+
+    /// A trained critic
+    #[arg(long, value_name = "MODEL", conflicts_with = "examples")]
+    critic: Option<PathBuf>,
+
+    /// Judge independently by this table (CSV: url,topic and, if there is one, column `p_TOPIC`)
+    #[arg(long, value_name = "TABLE")]
+    labels: Option<PathBuf>,
+
+    /// Topics, each a focus of its own
+    #[arg(long, value_name = "TOPIC", num_args = 1.., required = true)]
+    topic: Vec<String>,
+
+    /// Crawlers: baseline, baseline-first, breadth-first
+    #[arg(
+        long,
+        value_name = "A,B,..",
+        value_delimiter = ',',
+        default_value = "breadth-first,baseline"
+    )]
+    crawlers: Vec<String>,
+
+    /// Fetches, a crawl
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    budget: u64,
+
+    /// Sets of seeds, a topic
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seed_sets: u32,
+
+    /// examples (10 of the topic's examples), far (pages two links or more before any relevant one), or URLs
+    #[arg(long, value_name = "examples|far|URL", num_args = 1.., default_values = ["examples"])]
+    start: Vec<String>,
+
+    /// closed: links that leave the archive are dropped; open: they count as fetched and lost
+    #[arg(long, value_enum, default_value_t = WorldArg::Closed)]
+    world: WorldArg,
+
+    /// Fetches of one host at most
+    #[arg(long, value_name = "N")]
+    host_cap: Option<u64>,
+
+    /// Fetches at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    in_flight: u32,
+
+    /// Simulated delay between two requests to a host
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    delay_ms: u64,
+
+    /// Seed of all chance
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+
+    /// Crawls replayed at once [default: as many as cores]; the results are the same
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+
+    /// Folder for curves.csv, summary.json and a picture for each topic
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WorldArg {
+    Closed,
+    Open,
+}
+
+pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let Command::Run(args) = command;
+    tokio::task::spawn_blocking(move || compare(&args)).await?
+}
+
+fn compare(args: &Args) -> anyhow::Result<ExitCode> {
+    let clock = SystemClock::new();
+    let spec = spec_of(args)?;
+    let archive = Arc::new(Archive::open(&args.archive)?);
+    let model = match (&args.critic, &args.examples) {
+        (Some(path), _) => CriticModel::open(path)?,
+        (None, Some(table)) => train(table, &archive, &clock)?,
+        (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
+    };
+    let labels = args.labels.as_deref().map(Labels::open).transpose()?;
+    let bench = Bench {
+        archive,
+        model: Arc::new(model),
+        labels: labels.map(Arc::new),
+    };
+    let started = clock.now();
+    let entries = run_contest(&bench, &spec, &|entry| {
+        tracing::info!(
+            crawler = entry.crawler.name(),
+            topic = entry.topic,
+            seed_set = entry.seed_set,
+            loss = entry.by_critic.loss(),
+            "replayed"
+        );
+    })?;
+    let seconds = clock.now().since(started).as_secs_f64();
+    let judge = match &args.labels {
+        Some(path) => path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        None => "none".to_owned(),
+    };
+    let summary = Summary::of(&spec, &judge, &entries);
+    report::write(&args.out, &spec, &summary, &entries)?;
+    let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
+    complain(&format!(
+        "{fetched} fetches in {seconds:.1} s, {:.0} a second; curves and pictures are in {}",
+        fetched as f64 / seconds.max(0.001),
+        args.out.display()
+    ));
+    if args.json {
+        say_json(&summary)?;
+    } else {
+        say(&render(&summary))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
+    let crawlers = args.crawlers.iter().map(|name| {
+        crate::lab::crawler_of(name.trim()).map_err(|words| anyhow::anyhow!("--crawlers: {words}"))
+    });
+    Ok(ContestSpec {
+        crawlers: crawlers.collect::<anyhow::Result<_>>()?,
+        topics: args.topic.clone(),
+        budget: args.budget,
+        seed_sets: args.seed_sets,
+        start: start_of(&args.start)?,
+        closed_world: args.world == WorldArg::Closed,
+        host_cap: args.host_cap,
+        in_flight: args.in_flight,
+        delay: Duration::from_millis(args.delay_ms),
+        seed: args.seed,
+        workers: args
+            .workers
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+    })
+}
+
+fn start_of(words: &[String]) -> anyhow::Result<Start> {
+    match words {
+        [word] if word == "examples" => Ok(Start::Examples),
+        [word] if word == "far" => Ok(Start::Far),
+        urls => {
+            let urls = urls.iter().map(|url| {
+                CanonicalUrl::parse(url)
+                    .with_context(|| format!("--start {url:?}: use examples, far, or URLs"))
+            });
+            Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
+        }
+    }
+}
+
+fn train(table: &Path, archive: &Archive, clock: &SystemClock) -> anyhow::Result<CriticModel> {
+    let mut trainer = Trainer::new(TrainParams::default())?;
+    let table = ExampleTable::open(table)?;
+    read_table(&table, Some(archive), |example| {
+        learn(&mut trainer, &example)
+    })?;
+    let model = trainer.ready()?.train(Origin {
+        trained_at: clock.now(),
+        notes: "apprentice lab run".to_owned(),
+        sources: Vec::new(),
+        version: 1,
+    })?;
+    tracing::info!(
+        held_out_accuracy = model.training().held_out.accuracy().value,
+        "critic trained"
+    );
+    Ok(model)
+}
+
+fn render(summary: &Summary) -> String {
+    let head = [
+        "TOPIC",
+        "CRAWLER",
+        "N",
+        "LOSS BY CRITIC",
+        "(MIN - MAX)",
+        "LOSS BY LABELS",
+        "(MIN - MAX)",
+    ];
+    let rows = summary.means.iter().map(|row| {
+        let range = |of: &report::MeanOf| format!("{:.1} - {:.1}", of.min, of.max);
+        vec![
+            row.topic.clone(),
+            row.crawler.to_owned(),
+            row.n.to_string(),
+            format!("{:.1}", row.loss_critic.mean),
+            range(&row.loss_critic),
+            row.loss_judge
+                .map_or("-".to_owned(), |of| format!("{:.1}", of.mean)),
+            row.loss_judge.as_ref().map_or(String::new(), range),
+        ]
+    });
+    table(&head, rows)
+}

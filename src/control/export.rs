@@ -1,0 +1,73 @@
+//! The judged pages of a crawl as a stream, read from its log.
+
+use tokio::sync::mpsc;
+use tonic::Status;
+
+use crate::booking::{Event, Reference, Seq};
+use crate::crawl::{Handle, page_row};
+use crate::frontier::{FrontierStore, StoreFailure};
+use crate::proto::v1;
+
+/// The URL of the page that a reference points into; empty for a seed.
+///
+/// # Errors
+/// [`StoreFailure`] if that event cannot be read.
+pub(super) fn found_on(
+    store: &dyn FrontierStore,
+    reference: Option<&Reference>,
+) -> Result<String, StoreFailure> {
+    let Some(reference) = reference else {
+        return Ok(String::new());
+    };
+    Ok(match store.event(reference.seq)? {
+        Some(Event::Page(page)) => page.lease.url.as_str().to_owned(),
+        Some(Event::Redirect(redirect)) => redirect.lease.url.as_str().to_owned(),
+        _ => String::new(),
+    })
+}
+
+/// Sends the rows that `request` asks for until all are sent or nobody listens. Blocks on the disk.
+pub(super) fn send_rows(
+    crawl: &Handle,
+    request: &v1::ExportPagesRequest,
+    rows: &mpsc::Sender<Result<v1::PageRow, Status>>,
+) {
+    let store = crawl.store().as_ref();
+    let mut n = 0;
+    let mut failure = None;
+    let scanned = store.scan(Seq(1), crawl.durable(), &mut |seq, event| {
+        n += u64::from(event.counts().is_some());
+        if seq.0 <= request.after {
+            return true;
+        }
+        match wanted_row(crawl, request, seq, &event, n) {
+            Ok(Some(row)) => rows.blocking_send(Ok(row)).is_ok(),
+            Ok(None) => !rows.is_closed(),
+            Err(error) => {
+                failure = Some(error);
+                false
+            }
+        }
+    });
+    if let Some(error) = failure.or(scanned.err()) {
+        // If nobody listens any more, nobody has to know.
+        let _ = rows.blocking_send(Err(Status::internal(error.to_string())));
+    }
+}
+
+fn wanted_row(
+    crawl: &Handle,
+    request: &v1::ExportPagesRequest,
+    seq: Seq,
+    event: &Event,
+    n: u64,
+) -> Result<Option<v1::PageRow>, StoreFailure> {
+    let first = match event {
+        Event::Page(page) => page.lease.references.first(),
+        Event::Failure(failure) if request.failures => failure.lease.references.first(),
+        _ => return Ok(None),
+    };
+    let found_on = found_on(crawl.store().as_ref(), first)?;
+    let row = page_row(seq, event, n, found_on, crawl.class_names());
+    Ok(row.filter(|row| !row.failure.is_empty() || row.relevance >= request.relevance_min))
+}

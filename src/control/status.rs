@@ -1,0 +1,40 @@
+//! Errors as gRPC status codes: the words are the error's own.
+
+use tonic::{Code, Status};
+
+use crate::crawl::CrawlError;
+use crate::registry::RegistryError;
+
+/// The status of a registry's error.
+pub(super) fn of_registry(error: &RegistryError) -> Status {
+    let code = match error {
+        RegistryError::NotFound { .. } => Code::NotFound,
+        RegistryError::Exists(_) => Code::AlreadyExists,
+        RegistryError::Running(_) | RegistryError::Broken { .. } => Code::FailedPrecondition,
+        RegistryError::NoSeeds
+        | RegistryError::NoContact
+        | RegistryError::Spec(_)
+        | RegistryError::Model(_)
+        | RegistryError::Judge(_)
+        | RegistryError::Focus(_) => Code::InvalidArgument,
+        RegistryError::Stopping => Code::Unavailable,
+        RegistryError::Damaged(_) => Code::DataLoss,
+        RegistryError::Io { .. }
+        | RegistryError::Open(_)
+        | RegistryError::Store(_)
+        | RegistryError::Engine(_) => Code::Internal,
+        RegistryError::Crawl(error) => return of_crawl(error),
+    };
+    Status::new(code, error.to_string())
+}
+
+/// The status of a crawl's error.
+pub(super) fn of_crawl(error: &CrawlError) -> Status {
+    let code = match error {
+        CrawlError::Closed(_) => Code::Unavailable,
+        CrawlError::State(_) => Code::FailedPrecondition,
+        CrawlError::Spec(_) => Code::InvalidArgument,
+        CrawlError::Store(_) => Code::Internal,
+    };
+    Status::new(code, error.to_string())
+}

@@ -1,0 +1,161 @@
+//! Makes bookings: everything that one outcome changes, as plain data and without any I/O.
+
+use super::lease_task::JudgedPage;
+use super::scope::LinkView;
+use super::spec::Tuning;
+use crate::apprentice::{Candidate, LinkScorer, SourceView};
+use crate::booking::{
+    Event, FailureBooking, Judgement, LeaseFacts, LinkFact, PageBooking, RedirectBooking, Refusal,
+};
+use crate::clock::Timestamp;
+use crate::fetch::{FetchError, Redirect, robots_tag_directives};
+use crate::frontier::{Frontier, Lease};
+use crate::url::CanonicalUrl;
+
+/// Whether a URL belongs to the world of this crawl (closed world of the lab).
+pub(super) type WorldTest<'a> = &'a dyn Fn(&CanonicalUrl) -> bool;
+
+/// What a link is held against when it is taken in.
+pub(super) struct Intake<'a> {
+    pub(super) tuning: &'a Tuning,
+    pub(super) frontier: &'a Frontier,
+    pub(super) in_world: WorldTest<'a>,
+    /// What cached robots.txt rules say; taking a link in never fetches them.
+    pub(super) robots_allow: WorldTest<'a>,
+}
+
+impl Intake<'_> {
+    fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
+        if !(self.in_world)(link.url) {
+            return Some(Refusal::World);
+        }
+        if let Some(refusal) = self.tuning.scope.refusal(link) {
+            return Some(refusal);
+        }
+        if self.frontier.host_given_up(&link.url.host_key()) {
+            return Some(Refusal::HostGivenUp);
+        }
+        (!(self.robots_allow)(link.url)).then_some(Refusal::Robots)
+    }
+}
+
+/// The facts of a lease that ended at `finished_at`.
+pub(super) fn lease_facts(
+    lease: &Lease,
+    url: CanonicalUrl,
+    finished_at: Timestamp,
+    host_next_at: Timestamp,
+) -> LeaseFacts {
+    LeaseFacts {
+        url,
+        references: lease.references.clone(),
+        depth: lease.depth,
+        is_seed: lease.is_seed,
+        priority: lease.priority,
+        leased_at: lease.leased_at,
+        finished_at,
+        requests: lease.requests + 1,
+        host_next_at,
+    }
+}
+
+/// The booking of a judged page.
+pub(super) fn of_page(
+    facts: LeaseFacts,
+    judged: JudgedPage,
+    scorer: &mut dyn LinkScorer,
+    intake: &Intake<'_>,
+) -> Event {
+    let JudgedPage {
+        response,
+        page,
+        verdict,
+        evidence,
+        body_digest,
+        targets,
+        hosts,
+    } = judged;
+    let source = SourceView {
+        page: &page,
+        log_odds: verdict.log_odds,
+        depth: facts.depth,
+    };
+    let candidates: Vec<_> = page.links.iter().map(|link| Candidate { link }).collect();
+    let scores = scorer.score(&source, &candidates);
+    let tag = response.robots_tag.as_deref().unwrap_or_default();
+    let page_nofollow = page.meta.nofollow || robots_tag_directives(tag).nofollow;
+    let links = page.links.iter().zip(&targets).zip(&scores);
+    let links = links
+        .map(|((link, (target, host)), score)| LinkFact {
+            target: *target,
+            host: *host,
+            priority: *score,
+            refusal: intake.refusal(&LinkView {
+                url: &link.target,
+                depth: facts.depth.saturating_add(1),
+                nofollow: link.nofollow || page_nofollow,
+                near_focus: verdict.near_focus,
+            }),
+        })
+        .collect();
+    Event::Page(PageBooking {
+        lease: facts,
+        status: response.status,
+        content_type: response.content_type.unwrap_or_default(),
+        body_bytes: response.body.len() as u64,
+        body_digest,
+        truncated: response.truncated,
+        title: page.title,
+        judgement: Judgement {
+            log_odds: verdict.log_odds,
+            best: verdict
+                .best
+                .iter()
+                .map(|score| (score.class.0, score.log_posterior))
+                .collect(),
+            near_focus: verdict.near_focus,
+            version: verdict.version,
+        },
+        links,
+        hosts,
+        links_dropped: page.links_dropped,
+        evidence,
+    })
+}
+
+/// The booking of a redirect.
+pub(super) fn of_redirect(
+    facts: LeaseFacts,
+    redirect: Redirect,
+    hops: u16,
+    intake: &Intake<'_>,
+) -> Event {
+    let refusal = if hops > intake.tuning.redirects_max {
+        Some(Refusal::Redirects)
+    } else {
+        intake.refusal(&LinkView {
+            url: &redirect.target,
+            depth: facts.depth,
+            nofollow: false,
+            near_focus: true,
+        })
+    };
+    // A seed was asked for by somebody: a depth of 0 is never too deep, but the scope still holds.
+    Event::Redirect(RedirectBooking {
+        lease: facts,
+        status: redirect.status,
+        target: redirect.target,
+        hops,
+        refusal,
+    })
+}
+
+/// The booking of a failure.
+pub(super) fn of_failure(facts: LeaseFacts, error: &FetchError, is_final: bool) -> Event {
+    Event::Failure(FailureBooking {
+        lease: facts,
+        cause: error.name().to_owned(),
+        message: error.to_string(),
+        is_final,
+    })
+}

@@ -1,0 +1,147 @@
+//! What the engine does when it is told something.
+
+use prost::Message;
+
+use super::engine::Engine;
+use super::handle::{Command, CrawlError};
+use super::spec::{Spec, merged};
+use super::waiters::Answer;
+use crate::booking::{CrawlState, Event, SeedsEvent, Seq};
+use crate::clock::Clock;
+use crate::fetch::Source;
+use crate::proto::v1;
+use crate::url::CanonicalUrl;
+
+/// Seeds come before everything that was scored.
+pub const SEED_PRIORITY: f32 = 1e9;
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    pub(super) fn obey(&mut self, command: Command) {
+        // A caller who has hung up wants no answer: what `send` says is of no interest.
+        match command {
+            Command::Status(reply) => {
+                let _ = reply.send(Ok(self.report()));
+            }
+            Command::SetState(state, reason, reply) => match self.change_state(state, &reason) {
+                Ok(seq) => self.waiters.push(seq, Answer::Status(reply)),
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                }
+            },
+            Command::AddSeeds(urls, reply) => {
+                let (seq, counts) = self.add_seeds(urls);
+                self.waiters.push(seq, Answer::Seeds(reply, counts));
+            }
+            Command::Update(update, reply) => match self.update(&update) {
+                Ok(seq) => self.waiters.push(seq, Answer::Status(reply)),
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                }
+            },
+            Command::Head(k, reply) => {
+                let _ = reply.send(Ok(self.frontier.head(k, self.bench.clock.now())));
+            }
+            Command::Lookup(id, reply) => {
+                let _ = reply.send(Ok(self.frontier.lookup(id, self.bench.clock.now())));
+            }
+            Command::Loss(points_max, reply) => {
+                let _ = reply.send(Ok(self.progress.curve.points(points_max)));
+            }
+            Command::Shutdown => self.close(),
+        }
+        // What needs no new event is durable already.
+        self.answer_waiters(self.store.durable());
+    }
+
+    pub(super) fn answer_waiters(&mut self, durable: Seq) {
+        for answer in self.waiters.take(durable) {
+            match answer {
+                Answer::Status(reply) => {
+                    let _ = reply.send(Ok(self.report()));
+                }
+                Answer::Seeds(reply, counts) => {
+                    let _ = reply.send(Ok(counts));
+                }
+            }
+        }
+    }
+
+    fn change_state(&mut self, to: CrawlState, reason: &str) -> Result<Seq, CrawlError> {
+        let from = self.state.0;
+        if from == to {
+            return Ok(self.store.last());
+        }
+        let allowed = match to {
+            CrawlState::Paused => from == CrawlState::Running,
+            CrawlState::Stopped => from != CrawlState::Failed,
+            CrawlState::Running => true,
+            CrawlState::Finished | CrawlState::Failed => false,
+        };
+        if !allowed {
+            return Err(CrawlError::State(format!(
+                "crawl {:?} is {} ({}) and cannot become {}",
+                self.spec.name,
+                from.name(),
+                self.state.1,
+                to.name()
+            )));
+        }
+        if to == CrawlState::Running
+            && let Some(budget) = self.spec.tuning.budget
+            && self.booked >= budget
+        {
+            return Err(CrawlError::State(format!(
+                "the budget of {budget} fetches is spent; raise it with `crawl set {} --budget N`",
+                self.spec.name
+            )));
+        }
+        Ok(self.enter(to, reason))
+    }
+
+    fn add_seeds(&mut self, urls: Vec<CanonicalUrl>) -> (Seq, v1::AddSeedsResponse) {
+        let total = urls.len() as u64;
+        let mut new: Vec<CanonicalUrl> = Vec::new();
+        for url in urls {
+            if !self.frontier.knows(&url) && !new.contains(&url) {
+                new.push(url);
+            }
+        }
+        let added = new.len() as u64;
+        let counts = v1::AddSeedsResponse {
+            added,
+            known: total - added,
+        };
+        if added == 0 {
+            return (self.store.last(), counts);
+        }
+        let at = self.bench.clock.now();
+        let mut seq = self.append(Event::Seeds(SeedsEvent {
+            urls: new,
+            priority: SEED_PRIORITY,
+            at,
+        }));
+        // Out of links is no end: new seeds set the crawl going again.
+        let spent = self
+            .spec
+            .tuning
+            .budget
+            .is_some_and(|budget| self.booked >= budget);
+        if self.state.0 == CrawlState::Finished && !spent {
+            seq = self.enter(CrawlState::Running, "seeds were added");
+        }
+        (seq, counts)
+    }
+
+    fn update(&mut self, update: &v1::UpdateCrawlRequest) -> Result<Seq, CrawlError> {
+        let raw = merged(&self.raw_spec, update);
+        let spec = Spec::check(&raw)?;
+        let more = spec.tuning.budget.is_none_or(|budget| self.booked < budget);
+        self.set_spec(raw.clone(), spec)?;
+        let mut seq = self.append(Event::SpecChange(raw.encode_to_vec()));
+        let spent = self.state.1.starts_with("budget");
+        if self.state.0 == CrawlState::Finished && more && (spent || update.scope.is_some()) {
+            seq = self.enter(CrawlState::Running, "the spec was changed");
+        }
+        Ok(seq)
+    }
+}

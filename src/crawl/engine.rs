@@ -1,0 +1,451 @@
+//! The engine of one crawl: the loop that leases, books and flushes.
+//!
+//! Life of the engine: [`Engine::open`] folds the log; [`Engine::run`] leases while the crawl is
+//! running, books every outcome as it comes, makes groups of bookings durable, answers its
+//! [`Handle`](super::Handle), and ends when it is shut down or when something broke. What is not
+//! durable when it ends was never booked.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::handle::{Command, Handle};
+use super::lease_task::{Finished, Workbench};
+use super::progress::{Progress, Tally};
+use super::spec::{Spec, SpecError};
+use super::waiters::Waiters;
+use crate::apprentice::{BaselineScorer, BreadthFirstScorer, LinkScorer};
+use crate::booking::{CrawlState, Event, Seq, StateEvent};
+use crate::clock::{Clock, Timestamp};
+use crate::critic::PageJudge;
+use crate::fetch::robots::RobotsCache;
+use crate::fetch::{GuardRules, Source};
+use crate::frontier::{Frontier, FrontierStore, HostCalendar, Next, StoreFailure};
+use crate::measure::Rate;
+use crate::proto::v1;
+use crate::url::CanonicalUrl;
+
+/// A group of bookings is made durable after this long, or this many (DESIGN.md 4.6).
+const FLUSH_AFTER: Duration = Duration::from_millis(500);
+const FLUSH_EVENTS: usize = 1000;
+/// With this many events waiting for the disk nothing more is leased: the disk sets the pace.
+pub(super) const UNFLUSHED_EVENTS_MAX: usize = 4 * FLUSH_EVENTS;
+
+/// How an engine takes the outcomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As they arrive; runs until it is shut down.
+    Live,
+    /// In the order of the leases, so that the number of workers leaves no trace; returns when the
+    /// crawl is finished. Sleeps only when nothing is in flight.
+    Replay,
+}
+
+/// What is done about robots.txt.
+#[derive(Clone)]
+pub enum RobotsPolicy {
+    /// It is asked for before a host's first page and obeyed.
+    Obey(RobotsCache),
+    /// The archived web of the lab has already been crawled once; it is asked nothing.
+    Ignore,
+}
+
+/// A test whether a URL belongs to the world of the crawl; what does not is refused.
+pub type World = Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>;
+
+/// What an engine is made of.
+pub struct EngineParts<S, C> {
+    /// Where pages come from.
+    pub source: Arc<S>,
+    /// The time.
+    pub clock: C,
+    /// The critic, with its focus.
+    pub judge: Arc<dyn PageJudge>,
+    /// The log.
+    pub store: Arc<dyn FrontierStore>,
+    /// The hosts, shared with other crawls.
+    pub calendar: HostCalendar,
+    /// See [`RobotsPolicy`].
+    pub robots: RobotsPolicy,
+    /// See [`Pace`].
+    pub pace: Pace,
+    /// See [`World`]; `None` is the whole web.
+    pub world: Option<World>,
+    /// Pages parsed at once.
+    pub parsers: usize,
+    /// How addresses are guarded, for the status.
+    pub guard_note: String,
+}
+
+/// One crawl at work.
+pub struct Engine<S, C> {
+    pub(super) bench: Workbench<S, C>,
+    pub(super) store: Arc<dyn FrontierStore>,
+    pub(super) robots: RobotsPolicy,
+    pub(super) pace: Pace,
+    pub(super) world: Option<World>,
+    pub(super) guard_note: String,
+
+    pub(super) raw_spec: v1::CrawlSpec,
+    pub(super) spec: Spec,
+    pub(super) guard: Arc<GuardRules>,
+    pub(super) frontier: Frontier,
+    pub(super) scorer: Box<dyn LinkScorer>,
+    /// Fetches that count, booked (not only the durable ones): the budget is held against it.
+    pub(super) booked: u64,
+    pub(super) state: (CrawlState, String),
+    /// The durable figures, and what will be added to them.
+    pub(super) progress: Progress,
+    pub(super) undurable: VecDeque<(Seq, Tally)>,
+    pub(super) created_at: Timestamp,
+
+    pub(super) tasks: JoinSet<Finished>,
+    /// In a replay: outcomes that arrived before their turn, and the numbers of the leases that are out.
+    pub(super) early: BTreeMap<u64, Finished>,
+    pub(super) out: BTreeSet<u64>,
+    commands: mpsc::Receiver<Command>,
+    flushing: Option<JoinHandle<Result<Seq, StoreFailure>>>,
+    flush_due: Option<Timestamp>,
+    pub(super) waiters: Waiters,
+    pub(super) rate: Rate,
+    /// What the frontier answered when it last gave no lease.
+    pub(super) held: Option<Next>,
+    pub(super) closing: bool,
+}
+
+/// Why an engine ended otherwise than by being shut down.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// A task panicked.
+    #[error("a worker broke: {0}")]
+    Panicked(String),
+    /// The log holds no spec, or one that this version cannot take.
+    #[error("the crawl's own spec cannot be used: {0}")]
+    Spec(String),
+}
+
+impl From<SpecError> for EngineError {
+    fn from(error: SpecError) -> Self {
+        Self::Spec(error.to_string())
+    }
+}
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    /// Opens a crawl: memory becomes the fold of the log, which must begin with a `SpecChange`.
+    ///
+    /// # Errors
+    /// [`EngineError`] if the log cannot be read or holds no usable spec.
+    pub fn open(parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
+        let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
+        let params = spec.tuning.frontier_params(spec.order);
+        let guard = guard_of(&spec)?;
+        let (sender, commands) = mpsc::channel(64);
+        let handle = Handle::new(
+            &spec.name,
+            sender,
+            Arc::clone(&parts.store),
+            Arc::clone(&parts.judge),
+        );
+        let mut engine = Self {
+            bench: Workbench {
+                source: parts.source,
+                clock: parts.clock,
+                judge: parts.judge,
+                parsers: Arc::new(Semaphore::new(parts.parsers.max(1))),
+            },
+            store: parts.store,
+            robots: parts.robots,
+            pace: parts.pace,
+            world: parts.world,
+            guard_note: parts.guard_note,
+            frontier: Frontier::new(params, parts.calendar),
+            scorer: match spec.order {
+                super::CrawlOrder::BreadthFirst => Box::new(BreadthFirstScorer),
+                _ => Box::new(BaselineScorer),
+            },
+            raw_spec,
+            spec,
+            guard,
+            booked: 0,
+            state: (CrawlState::Running, String::new()),
+            progress: Progress::default(),
+            undurable: VecDeque::new(),
+            created_at: Timestamp(0),
+            tasks: JoinSet::new(),
+            early: BTreeMap::new(),
+            out: BTreeSet::new(),
+            commands,
+            flushing: None,
+            flush_due: None,
+            waiters: Waiters::default(),
+            rate: Rate::default(),
+            held: None,
+            closing: false,
+        };
+        engine.fold_log()?;
+        Ok((engine, handle))
+    }
+
+    fn fold_log(&mut self) -> Result<(), EngineError> {
+        let store = Arc::clone(&self.store);
+        let last = store.last();
+        let mut spec = None;
+        store.scan(Seq(1), last, &mut |seq, event| {
+            if let Event::SpecChange(bytes) = &event {
+                spec = Some(bytes.clone());
+            }
+            if let (Event::State(state), true) = (&event, self.created_at.0 == 0) {
+                self.created_at = state.at;
+            }
+            self.frontier.admit(seq, &event);
+            self.scorer.observe(&event);
+            self.progress.add(&Tally::of(&event));
+            true
+        })?;
+        if let Some(bytes) = spec {
+            let (raw, spec) = spec_from(&bytes)?;
+            self.set_spec(raw, spec)?;
+        }
+        self.booked = self.progress.fetched();
+        self.state = self.progress.state.clone();
+        Ok(())
+    }
+
+    /// Runs until it is shut down (or, in a replay, until the crawl is finished).
+    ///
+    /// Reads single links from the store, so it belongs on a thread of its own, not on one that a
+    /// runtime shares among tasks.
+    ///
+    /// # Errors
+    /// [`EngineError`]: what broke. What was durable by then stays; the rest was not booked.
+    pub async fn run(mut self) -> Result<Progress, EngineError> {
+        let ended = self.work().await;
+        self.tasks.shutdown().await;
+        let ended = match ended {
+            Ok(()) => self.flush_all().await,
+            Err(error) => {
+                self.record_failure(&error).await;
+                Err(error)
+            }
+        };
+        ended.map(|()| self.progress)
+    }
+
+    async fn work(&mut self) -> Result<(), EngineError> {
+        loop {
+            self.lease_what_may_be()?;
+            self.finish_if_done();
+            let done = self.tasks.is_empty() && self.early.is_empty();
+            let finished = self.pace == Pace::Replay && self.state.0 != CrawlState::Running;
+            if done && (self.closing || finished) {
+                return Ok(());
+            }
+            self.start_flush_if_due();
+            self.take_one().await?;
+        }
+    }
+
+    /// Waits for whatever comes first and takes it.
+    async fn take_one(&mut self) -> Result<(), EngineError> {
+        let wake = self.wake_at();
+        let clock = self.bench.clock.clone();
+        let timer = async {
+            match wake {
+                Some(at) => clock.sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        let flush = async {
+            match self.flushing.as_mut() {
+                Some(flushing) => flushing.await,
+                None => pending().await,
+            }
+        };
+        let others = self.frontier.host_returned();
+        let others_wait = matches!(self.held, Some(Next::AllLeased)) && self.tasks.is_empty();
+        tokio::select! {
+            biased;
+            Some(finished) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                self.take_finished(finished.map_err(EngineError::from_join)?);
+                Ok(())
+            }
+            flushed = flush => {
+                self.flushing = None;
+                self.take_flushed(flushed.map_err(EngineError::from_join)??);
+                Ok(())
+            }
+            Some(command) = self.commands.recv(), if !self.closing => {
+                self.obey(command);
+                Ok(())
+            }
+            () = others, if others_wait => Ok(()),
+            () = timer => Ok(()),
+        }
+    }
+
+    fn wake_at(&self) -> Option<Timestamp> {
+        if self.pace == Pace::Replay && !self.tasks.is_empty() {
+            return None;
+        }
+        let host = match self.held {
+            Some(Next::NotBefore(at)) if self.may_lease() => Some(at),
+            _ => None,
+        };
+        let flush = self.flush_due.filter(|_| self.flushing.is_none());
+        host.into_iter().chain(flush).min()
+    }
+
+    /// Books an event: into the log, the frontier and the figures-to-be.
+    pub(super) fn append(&mut self, event: Event) -> Seq {
+        let tally = Tally::of(&event);
+        self.booked += u64::from(event.counts().is_some());
+        self.scorer.observe(&event);
+        // The frontier folds the event as the store will give it back: without the evidence.
+        let seq = self.store.last();
+        let seq = Seq(seq.0 + 1);
+        self.frontier.admit(seq, &event);
+        let stored = self.store.append(event);
+        debug_assert_eq!(seq, stored, "the engine is the log's only writer");
+        self.undurable.push_back((stored, tally));
+        if self.flush_due.is_none() {
+            self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
+        }
+        stored
+    }
+
+    pub(super) fn enter(&mut self, state: CrawlState, reason: &str) -> Seq {
+        self.state = (state, reason.to_owned());
+        tracing::info!(
+            crawl = self.spec.name,
+            state = state.name(),
+            reason,
+            "state"
+        );
+        let at = self.bench.clock.now();
+        self.append(Event::State(StateEvent {
+            state,
+            reason: reason.to_owned(),
+            at,
+        }))
+    }
+
+    fn start_flush_if_due(&mut self) {
+        if self.flushing.is_some() || self.undurable.is_empty() {
+            return;
+        }
+        let now = self.bench.clock.now();
+        let waited = self.flush_due.is_some_and(|due| now >= due);
+        let someone_waits = !self.waiters.is_empty();
+        let full = self.undurable.len() >= FLUSH_EVENTS;
+        let live = self.pace == Pace::Live;
+        if full || live && (waited || someone_waits || self.closing) {
+            self.flush_due = None;
+            let store = Arc::clone(&self.store);
+            self.flushing = Some(tokio::task::spawn_blocking(move || store.flush()));
+        }
+    }
+
+    fn take_flushed(&mut self, durable: Seq) {
+        while let Some((seq, tally)) = self.undurable.front() {
+            if *seq > durable {
+                break;
+            }
+            let before = self.progress.fetched();
+            self.progress.add(tally);
+            if self.progress.fetched() > before {
+                self.rate.record(self.progress.last_at.unwrap_or_default());
+            }
+            self.undurable.pop_front();
+        }
+        if !self.undurable.is_empty() && self.flush_due.is_none() {
+            self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
+        }
+        self.answer_waiters(durable);
+    }
+
+    /// Flushes until nothing is left, at the end.
+    async fn flush_all(&mut self) -> Result<(), EngineError> {
+        if let Some(flushing) = self.flushing.take() {
+            let durable = flushing.await.map_err(EngineError::from_join)??;
+            self.take_flushed(durable);
+        }
+        let store = Arc::clone(&self.store);
+        let durable = tokio::task::spawn_blocking(move || store.flush())
+            .await
+            .map_err(EngineError::from_join)??;
+        self.take_flushed(durable);
+        Ok(())
+    }
+
+    /// Tries to book why the crawl failed, so that a restart of the daemon still knows.
+    async fn record_failure(&mut self, error: &EngineError) {
+        tracing::error!(crawl = self.spec.name, %error, "the crawl has failed");
+        self.enter(CrawlState::Failed, &error.to_string());
+        if let Err(error) = self.flush_all().await {
+            tracing::error!(crawl = self.spec.name, %error, "the failure could not be recorded");
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    pub(super) fn set_spec(&mut self, raw: v1::CrawlSpec, spec: Spec) -> Result<(), SpecError> {
+        self.guard = guard_of(&spec)?;
+        self.frontier
+            .set_params(spec.tuning.frontier_params(spec.order));
+        self.spec = spec;
+        self.raw_spec = raw;
+        Ok(())
+    }
+}
+
+/// The spec that the crawl was created with: the log's first event.
+fn first_spec(store: &dyn FrontierStore) -> Result<(v1::CrawlSpec, Spec), EngineError> {
+    match store.event(Seq(1))? {
+        Some(Event::SpecChange(bytes)) => spec_from(&bytes),
+        _ => Err(EngineError::Spec(
+            "the log does not begin with one".to_owned(),
+        )),
+    }
+}
+
+fn spec_from(bytes: &[u8]) -> Result<(v1::CrawlSpec, Spec), EngineError> {
+    let raw = <v1::CrawlSpec as prost::Message>::decode(bytes)
+        .map_err(|error| EngineError::Spec(error.to_string()))?;
+    let spec = Spec::check(&raw)?;
+    Ok((raw, spec))
+}
+
+fn guard_of(spec: &Spec) -> Result<Arc<GuardRules>, SpecError> {
+    GuardRules::parse(&spec.tuning.scope.allow_addresses)
+        .map(Arc::new)
+        .map_err(|error| SpecError::new("scope.allow_addresses", error.to_string()))
+}
+
+impl EngineError {
+    /// The words of a task that did not come to its end.
+    pub fn from_join(error: tokio::task::JoinError) -> Self {
+        if error.is_panic() {
+            Self::from_panic(error.into_panic().as_ref())
+        } else {
+            Self::Panicked(error.to_string())
+        }
+    }
+
+    /// The words of a panic.
+    pub fn from_panic(payload: &(dyn std::any::Any + Send)) -> Self {
+        let words = payload
+            .downcast_ref::<&str>()
+            .map(|words| (*words).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned());
+        Self::Panicked(words.unwrap_or_else(|| "panic without words".to_owned()))
+    }
+}

@@ -1,0 +1,182 @@
+//! How a running crawl is spoken to.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::spec::SpecError;
+use crate::booking::{CrawlState, Seq};
+use crate::critic::PageJudge;
+use crate::frontier::{FrontierStore, KnownLink, StoreFailure, WaitingLink};
+use crate::measure::LossPoint;
+use crate::proto::v1;
+use crate::url::{CanonicalUrl, UrlId};
+
+/// Why a crawl does not do what it is told.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// Its engine has ended.
+    #[error("the crawl is not open: {0}")]
+    Closed(String),
+    /// Its state forbids it.
+    #[error("{0}")]
+    State(String),
+    /// What it is told cannot be taken.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Its store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+}
+
+type Reply<T> = oneshot::Sender<Result<T, CrawlError>>;
+
+/// What the engine is asked.
+pub(super) enum Command {
+    Status(Reply<v1::Crawl>),
+    SetState(CrawlState, String, Reply<v1::Crawl>),
+    AddSeeds(Vec<CanonicalUrl>, Reply<v1::AddSeedsResponse>),
+    Update(Box<v1::UpdateCrawlRequest>, Reply<v1::Crawl>),
+    Head(usize, Reply<Vec<WaitingLink>>),
+    Lookup(UrlId, Reply<Option<KnownLink>>),
+    Loss(usize, Reply<Vec<LossPoint>>),
+    Shutdown,
+}
+
+/// A crawl, as others hold it; cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    name: Arc<str>,
+    commands: mpsc::Sender<Command>,
+    store: Arc<dyn FrontierStore>,
+    judge: Arc<dyn PageJudge>,
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    pub(super) fn new(
+        name: &str,
+        commands: mpsc::Sender<Command>,
+        store: Arc<dyn FrontierStore>,
+        judge: Arc<dyn PageJudge>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            commands,
+            store,
+            judge,
+        }
+    }
+
+    /// The crawl's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its log, for readers; read no further than [`FrontierStore::durable`].
+    pub fn store(&self) -> &Arc<dyn FrontierStore> {
+        &self.store
+    }
+
+    /// The names of its critic's classes.
+    pub fn class_names(&self) -> &[String] {
+        self.judge.class_names()
+    }
+
+    /// Counts, rates and the reason for idleness.
+    ///
+    /// # Errors
+    /// [`CrawlError::Closed`] if the engine has ended, as for every other question.
+    pub async fn status(&self) -> Result<v1::Crawl, CrawlError> {
+        self.ask(Command::Status).await
+    }
+
+    /// Puts the crawl into another state; returns when that is durable.
+    ///
+    /// # Errors
+    /// [`CrawlError::State`] if the present state does not allow it.
+    pub async fn set_state(
+        &self,
+        state: CrawlState,
+        reason: &str,
+    ) -> Result<v1::Crawl, CrawlError> {
+        let reason = reason.to_owned();
+        self.ask(move |reply| Command::SetState(state, reason, reply))
+            .await
+    }
+
+    /// Adds seeds; returns when they are durable.
+    ///
+    /// # Errors
+    /// As [`Handle::status`].
+    pub async fn add_seeds(
+        &self,
+        urls: Vec<CanonicalUrl>,
+    ) -> Result<v1::AddSeedsResponse, CrawlError> {
+        self.ask(move |reply| Command::AddSeeds(urls, reply)).await
+    }
+
+    /// Changes budget, contact, scope or limits; returns when that is durable.
+    ///
+    /// # Errors
+    /// [`CrawlError::Spec`] names the field that cannot be taken; then nothing has changed.
+    pub async fn update(&self, update: v1::UpdateCrawlRequest) -> Result<v1::Crawl, CrawlError> {
+        let update = Box::new(update);
+        self.ask(move |reply| Command::Update(update, reply)).await
+    }
+
+    /// The best `k` links waiting.
+    ///
+    /// # Errors
+    /// As [`Handle::status`].
+    pub async fn head(&self, k: usize) -> Result<Vec<WaitingLink>, CrawlError> {
+        self.ask(move |reply| Command::Head(k, reply)).await
+    }
+
+    /// What the frontier knows of a URL.
+    ///
+    /// # Errors
+    /// As [`Handle::status`].
+    pub async fn lookup(&self, id: UrlId) -> Result<Option<KnownLink>, CrawlError> {
+        self.ask(move |reply| Command::Lookup(id, reply)).await
+    }
+
+    /// L(n) at about `points_max` places (0: at all).
+    ///
+    /// # Errors
+    /// As [`Handle::status`].
+    pub async fn loss(&self, points_max: usize) -> Result<Vec<LossPoint>, CrawlError> {
+        self.ask(move |reply| Command::Loss(points_max, reply))
+            .await
+    }
+
+    /// Ends the engine: no new fetch, those in flight are waited for and booked. The crawl keeps its
+    /// state, so that it runs again after the next start.
+    pub async fn shutdown(&self) {
+        // An engine that has ended already is what is wanted.
+        let _ = self.commands.send(Command::Shutdown).await;
+        self.commands.closed().await;
+    }
+
+    /// The last durable event.
+    pub fn durable(&self) -> Seq {
+        self.store.durable()
+    }
+
+    async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, CrawlError> {
+        let closed = || CrawlError::Closed(format!("engine of {:?} has ended", self.name));
+        let (reply, answer) = oneshot::channel();
+        self.commands
+            .send(command(reply))
+            .await
+            .map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+}

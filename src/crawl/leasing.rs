@@ -1,0 +1,144 @@
+//! What is sent out: the engine asks the frontier for leases and starts a task for each.
+
+use std::sync::Arc;
+
+use super::engine::{Engine, EngineError, RobotsPolicy, UNFLUSHED_EVENTS_MAX};
+use super::lease_task::{Done, Finished, Workbench};
+use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
+use crate::clock::{Clock, Timestamp};
+use crate::fetch::robots::{Origin, RobotsAnswer, fetch_robots};
+use crate::fetch::{Kinds, Request, Source};
+use crate::frontier::{Lease, Next, StoreFailure};
+use crate::url::CanonicalUrl;
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    pub(super) fn may_lease(&self) -> bool {
+        let in_flight = self.tasks.len() + self.early.len();
+        let budget = self.spec.tuning.budget;
+        self.state.0 == CrawlState::Running
+            && !self.closing
+            && in_flight < self.spec.tuning.in_flight_max
+            && self.undurable.len() < UNFLUSHED_EVENTS_MAX
+            && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)
+    }
+
+    pub(super) fn lease_what_may_be(&mut self) -> Result<(), EngineError> {
+        self.held = None;
+        while self.may_lease() {
+            let now = self.bench.clock.now();
+            match self.frontier.next(now) {
+                Next::Lease(lease) => self.send_out(lease, now)?,
+                held => {
+                    self.held = Some(held);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send_out(&mut self, lease: Lease, now: Timestamp) -> Result<(), EngineError> {
+        let Some(first) = lease.references.first() else {
+            return Err(StoreFailure(format!("link {} has no reference", lease.id)).into());
+        };
+        let url = self.store.link_url(*first)?;
+        // The scope may have become narrower since the link was taken in.
+        if !lease.is_seed && !self.spec.tuning.scope.covers(&url) {
+            self.refuse(lease, url, Refusal::Scope, now);
+            return Ok(());
+        }
+        if self.frontier.host_given_up(lease.host.host()) {
+            self.refuse(lease, url, Refusal::HostGivenUp, now);
+            return Ok(());
+        }
+        let request = Request {
+            url: url.clone(),
+            user_agent: self.spec.tuning.user_agent(),
+            limits: self.spec.tuning.fetch,
+            guard: Arc::clone(&self.guard),
+            kinds: Kinds::Pages,
+        };
+        let RobotsPolicy::Obey(cache) = &self.robots else {
+            self.spawn_fetch(lease, request);
+            return Ok(());
+        };
+        match cache.lookup(&url, now) {
+            None => self.spawn_robots(lease, request),
+            Some(RobotsAnswer::Unreachable) => {
+                let until = cache.standing(&url).map_or(now, |(until, _)| until);
+                self.frontier.give_back(lease, now, until);
+            }
+            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request),
+            Some(_) => self.refuse(lease, url, Refusal::Robots, now),
+        }
+        Ok(())
+    }
+
+    fn spawn_fetch(&mut self, lease: Lease, request: Request) {
+        let bench = self.bench.clone();
+        self.out.insert(lease.number);
+        self.tasks
+            .spawn(bench.fetch(lease, request, self.spec.tuning.page));
+    }
+
+    /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
+    fn spawn_robots(&mut self, lease: Lease, request: Request) {
+        let Workbench { source, clock, .. } = self.bench.clone();
+        self.out.insert(lease.number);
+        self.tasks.spawn(async move {
+            let url = request.url.clone();
+            let answer = fetch_robots(source.as_ref(), &Origin::of(&url), &request).await;
+            Finished {
+                lease,
+                url,
+                done: Done::Robots(answer),
+                at: clock.now(),
+            }
+        });
+    }
+
+    pub(super) fn refuse(
+        &mut self,
+        lease: Lease,
+        url: CanonicalUrl,
+        refusal: Refusal,
+        now: Timestamp,
+    ) {
+        let references = lease.references.clone();
+        // Nothing was sent: dropping the lease gives the host back at the time it had.
+        drop(lease);
+        self.append(Event::Refused(RefusedBooking {
+            url,
+            references,
+            refusal,
+            at: now,
+        }));
+    }
+
+    pub(super) fn finish_if_done(&mut self) {
+        if self.state.0 != CrawlState::Running || self.closing {
+            return;
+        }
+        if !self.tasks.is_empty() || !self.early.is_empty() {
+            return;
+        }
+        if let Some(budget) = self
+            .spec
+            .tuning
+            .budget
+            .filter(|budget| self.booked >= *budget)
+        {
+            self.enter(
+                CrawlState::Finished,
+                &format!("budget of {budget} fetches spent"),
+            );
+        } else if matches!(self.held, Some(Next::Empty)) {
+            let held = self.frontier.counts(self.bench.clock.now()).held;
+            let reason = match held {
+                0 => "out of links".to_owned(),
+                held => format!("out of links ({held} held by the cap of pages per host)"),
+            };
+            self.enter(CrawlState::Finished, &reason);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The figures of a crawl: the fold of its events into counters and the loss curve.
+//!
+//! Booked means flushed (DESIGN.md 4.6): the figures that people see are folded when the events are
+//! durable, so that no curve ever shows what a crash could take back. What waits for the disk is
+//! kept as a [`Tally`] an event.
+
+use std::collections::BTreeMap;
+
+use crate::booking::{CrawlState, Event, PageBooking, Refusal};
+use crate::clock::Timestamp;
+use crate::critic::relevance_of;
+use crate::measure::LossCurve;
+
+/// What one event adds to the figures.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tally {
+    /// A judged page.
+    Page {
+        /// R(v).
+        relevance: f32,
+        /// HTTP requests of its lease.
+        requests: u32,
+        /// When it was there.
+        at: Timestamp,
+        /// Links that were not taken in, by reason.
+        refused: Vec<(Refusal, u32)>,
+    },
+    /// A failed fetch.
+    Failure {
+        /// The cause.
+        cause: String,
+        /// It counts as a lost page.
+        is_final: bool,
+        /// HTTP requests of its lease.
+        requests: u32,
+        /// When it was there.
+        at: Timestamp,
+    },
+    /// A redirect.
+    Redirect {
+        /// HTTP requests of its lease.
+        requests: u32,
+    },
+    /// A waiting link struck off.
+    Refused(Refusal),
+    /// The crawl's state.
+    State(CrawlState, String),
+    /// An event that changes no figure.
+    Nothing,
+}
+
+impl Tally {
+    /// What `event` adds.
+    pub fn of(event: &Event) -> Self {
+        match event {
+            Event::Page(page) => Self::of_page(page),
+            Event::Failure(failure) => Self::Failure {
+                cause: failure.cause.clone(),
+                is_final: failure.is_final,
+                requests: failure.lease.requests,
+                at: failure.lease.finished_at,
+            },
+            Event::Redirect(redirect) => Self::Redirect {
+                requests: redirect.lease.requests,
+            },
+            Event::Refused(refused) => Self::Refused(refused.refusal),
+            Event::State(state) => Self::State(state.state, state.reason.clone()),
+            Event::HostFacts(_) | Event::Seeds(_) | Event::SpecChange(_) => Self::Nothing,
+        }
+    }
+
+    fn of_page(page: &PageBooking) -> Self {
+        let mut refused: Vec<(Refusal, u32)> = Vec::new();
+        for refusal in page.links.iter().filter_map(|link| link.refusal) {
+            match refused.iter_mut().find(|(known, _)| *known == refusal) {
+                Some((_, count)) => *count += 1,
+                None => refused.push((refusal, 1)),
+            }
+        }
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "a relevance lies in [0, 1]; the curve keeps f32"
+        )]
+        Self::Page {
+            relevance: relevance_of(page.judgement.log_odds) as f32,
+            requests: page.lease.requests,
+            at: page.lease.finished_at,
+            refused,
+        }
+    }
+}
+
+/// The figures of a crawl.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// L(n).
+    pub curve: LossCurve,
+    /// Judged pages.
+    pub pages: u64,
+    /// Final failures.
+    pub failures: u64,
+    /// HTTP requests for links: redirect hops and retries included, robots.txt not.
+    pub requests: u64,
+    /// Redirects.
+    pub redirects: u64,
+    /// Pages with R >= 0.5.
+    pub relevant: u64,
+    /// Failures by cause, those to be tried again included.
+    pub failures_by_cause: BTreeMap<String, u64>,
+    /// Links not taken in or struck off, by reason.
+    pub refused_by_reason: BTreeMap<&'static str, u64>,
+    /// The state last booked, and its reason.
+    pub state: (CrawlState, String),
+    /// When the last counted fetch was there.
+    pub last_at: Option<Timestamp>,
+}
+
+impl Progress {
+    /// Takes in one event.
+    pub fn add(&mut self, tally: &Tally) {
+        match tally {
+            Tally::Page {
+                relevance,
+                requests,
+                at,
+                refused,
+            } => {
+                self.curve.push(*relevance);
+                self.pages += 1;
+                self.relevant += u64::from(*relevance >= 0.5);
+                // `requests` of a lease counts those before a retry as well; retries were added
+                // when they were booked.
+                self.requests += u64::from(*requests > 0);
+                self.last_at = Some(*at);
+                for (refusal, count) in refused {
+                    *self.refused_by_reason.entry(refusal.name()).or_default() += u64::from(*count);
+                }
+            }
+            Tally::Failure {
+                cause,
+                is_final,
+                requests,
+                at,
+            } => {
+                self.requests += u64::from(*requests > 0);
+                *self.failures_by_cause.entry(cause.clone()).or_default() += 1;
+                if *is_final {
+                    self.curve.push(0.0);
+                    self.failures += 1;
+                    self.last_at = Some(*at);
+                }
+            }
+            Tally::Redirect { requests } => {
+                self.redirects += 1;
+                self.requests += u64::from(*requests > 0);
+            }
+            Tally::Refused(refusal) => {
+                *self.refused_by_reason.entry(refusal.name()).or_default() += 1;
+            }
+            Tally::State(state, reason) => self.state = (*state, reason.clone()),
+            Tally::Nothing => {}
+        }
+    }
+
+    /// Fetches that count.
+    pub fn fetched(&self) -> u64 {
+        self.pages + self.failures
+    }
+}

@@ -1,0 +1,180 @@
+//! Which links are taken in.
+
+use regex::{Regex, RegexSet};
+
+use super::spec::SpecError;
+use crate::booking::Refusal;
+use crate::proto::v1;
+use crate::url::CanonicalUrl;
+
+/// Patterns of one kind at most; each costs time for every link.
+const PATTERNS_MAX: usize = 1000;
+
+/// A checked scope.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    allow: RegexSet,
+    deny: RegexSet,
+    /// Fetches of one host at most.
+    pub pages_per_host_max: Option<u64>,
+    /// Links from a seed at most.
+    depth_max: Option<u16>,
+    /// Outlinks only of pages whose best class lies in the focus or under its parent.
+    hard_focus: bool,
+    follow_nofollow: bool,
+    /// Address ranges that may be crawled although they are special.
+    pub allow_addresses: Vec<String>,
+}
+
+/// A link as the scope sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkView<'a> {
+    /// Its target.
+    pub url: &'a CanonicalUrl,
+    /// Links from a seed to it.
+    pub depth: u16,
+    /// It, or its page, says nofollow.
+    pub nofollow: bool,
+    /// Its page's best class lies in the focus or under its parent.
+    pub near_focus: bool,
+}
+
+impl Scope {
+    pub(super) fn check(scope: &v1::Scope) -> Result<Self, SpecError> {
+        let hard_focus = match scope.focus.as_str() {
+            "" | "soft" => false,
+            "hard" => true,
+            other => {
+                return Err(SpecError::new(
+                    "scope.focus",
+                    format!("{other:?}; use `soft` or `hard`"),
+                ));
+            }
+        };
+        Ok(Self {
+            allow: patterns("scope.allow", &scope.allow)?,
+            deny: patterns("scope.deny", &scope.deny)?,
+            pages_per_host_max: Some(scope.pages_per_host_max).filter(|max| *max > 0),
+            depth_max: u16::try_from(scope.depth_max).ok().filter(|max| *max > 0),
+            hard_focus,
+            follow_nofollow: scope.ignore_nofollow,
+            allow_addresses: scope.allow_addresses.clone(),
+        })
+    }
+
+    /// Whether the URL's text is within the patterns.
+    pub fn covers(&self, url: &CanonicalUrl) -> bool {
+        let text = url.as_str();
+        (self.allow.is_empty() || self.allow.is_match(text)) && !self.deny.is_match(text)
+    }
+
+    /// Why the link is not taken in; `None` if it is.
+    pub fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
+        if link.nofollow && !self.follow_nofollow {
+            return Some(Refusal::Nofollow);
+        }
+        if self.hard_focus && !link.near_focus {
+            return Some(Refusal::HardFocus);
+        }
+        if self.depth_max.is_some_and(|max| link.depth > max) {
+            return Some(Refusal::Depth);
+        }
+        (!self.covers(link.url)).then_some(Refusal::Scope)
+    }
+}
+
+fn patterns(field: &str, texts: &[String]) -> Result<RegexSet, SpecError> {
+    if texts.len() > PATTERNS_MAX {
+        return Err(SpecError::new(
+            field,
+            format!("{} patterns; at most {PATTERNS_MAX} are taken", texts.len()),
+        ));
+    }
+    for (at, text) in texts.iter().enumerate() {
+        if let Err(error) = Regex::new(text) {
+            let line = error
+                .to_string()
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .to_owned();
+            return Err(SpecError::new(
+                format!("{field}[{at}]"),
+                format!("{text:?} is no regular expression: {line}"),
+            ));
+        }
+    }
+    RegexSet::new(texts).map_err(|error| SpecError::new(field, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(change: impl FnOnce(&mut v1::Scope)) -> Scope {
+        let mut scope = v1::Scope::default();
+        change(&mut scope);
+        Scope::check(&scope).unwrap()
+    }
+
+    fn refusal(
+        scope: &Scope,
+        url: &str,
+        change: impl FnOnce(&mut LinkView<'_>),
+    ) -> Option<Refusal> {
+        let url = CanonicalUrl::parse(url).unwrap();
+        let mut link = LinkView {
+            url: &url,
+            depth: 1,
+            nofollow: false,
+            near_focus: true,
+        };
+        change(&mut link);
+        scope.refusal(&link)
+    }
+
+    #[test]
+    fn an_empty_scope_takes_everything_but_nofollow() {
+        let scope = scope(|_| ());
+        assert_eq!(refusal(&scope, "http://a.test/x", |_| ()), None);
+        assert_eq!(refusal(&scope, "http://a.test/x", |l| l.depth = 900), None);
+        assert_eq!(
+            refusal(&scope, "http://a.test/x", |l| l.nofollow = true),
+            Some(Refusal::Nofollow)
+        );
+    }
+
+    #[test]
+    fn deny_goes_before_allow() {
+        let scope = scope(|s| {
+            s.allow = vec![r"^https?://([^/]*\.)?a\.test/".into()];
+            s.deny = vec![r"\.pdf$".into()];
+        });
+        assert_eq!(refusal(&scope, "http://www.a.test/x", |_| ()), None);
+        assert_eq!(
+            refusal(&scope, "http://b.test/", |_| ()),
+            Some(Refusal::Scope)
+        );
+        assert_eq!(
+            refusal(&scope, "http://a.test/x.pdf", |_| ()),
+            Some(Refusal::Scope)
+        );
+    }
+
+    #[test]
+    fn hard_focus_and_depth_refuse_by_the_page() {
+        let scope = scope(|s| {
+            s.focus = "hard".into();
+            s.depth_max = 2;
+        });
+        assert_eq!(refusal(&scope, "http://a.test/", |l| l.depth = 2), None);
+        assert_eq!(
+            refusal(&scope, "http://a.test/", |l| l.depth = 3),
+            Some(Refusal::Depth)
+        );
+        assert_eq!(
+            refusal(&scope, "http://a.test/", |l| l.near_focus = false),
+            Some(Refusal::HardFocus)
+        );
+    }
+}

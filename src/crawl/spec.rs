@@ -1,0 +1,429 @@
+//! What a crawl is told: unchecked as it comes (`proto::v1::CrawlSpec`), checked as [`Spec`].
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::scope::Scope;
+use crate::fetch::FetchLimits;
+use crate::frontier::{Combine, FrontierParams};
+use crate::page::PageLimits;
+use crate::proto::v1;
+use crate::url::CanonicalUrl;
+
+/// The longest name of a crawl, in bytes; it is also a folder's name.
+const NAME_BYTES_MAX: usize = 64;
+/// The longest delay between two requests to a host that a spec may ask for: one day.
+const DELAY_MS_MAX: u64 = 86_400_000;
+/// References kept for one link (DESIGN.md 4.4).
+const REFERENCES_MAX: usize = 8;
+
+/// A field of a spec that cannot be taken, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("spec field `{field}`: {problem}")]
+pub struct SpecError {
+    /// The field, as a TOML spec names it.
+    pub field: String,
+    /// What is wrong with it and what would be right.
+    pub problem: String,
+}
+
+impl SpecError {
+    pub(super) fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            problem: problem.into(),
+        }
+    }
+}
+
+/// How a crawl orders its frontier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrawlOrder {
+    /// the best parent's log odds
+    #[default]
+    Baseline,
+    /// the first parent's log odds, frozen
+    BaselineFirst,
+    /// by discovery
+    BreadthFirst,
+}
+
+impl CrawlOrder {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Baseline, Self::BaselineFirst, Self::BreadthFirst];
+
+    /// Its name, as a spec has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::BaselineFirst => "baseline-first",
+            Self::BreadthFirst => "breadth-first",
+        }
+    }
+
+    /// The order of this name.
+    ///
+    /// # Errors
+    /// Lists the names that there are.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|order| order.name() == name)
+            .ok_or_else(|| {
+                let names: Vec<_> = Self::ALL.iter().map(|order| order.name()).collect();
+                format!("no order {name:?}; there are {}", names.join(", "))
+            })
+    }
+
+    /// How the priorities of several parents become one.
+    pub fn combine(self) -> Combine {
+        match self {
+            Self::Baseline => Combine::Best,
+            Self::BaselineFirst | Self::BreadthFirst => Combine::First,
+        }
+    }
+}
+
+/// A checked spec. What is fixed at birth stands here, what may change while the crawl runs in
+/// [`Tuning`].
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Letters, digits, `-`, `_`, `.`.
+    pub name: String,
+    /// The topics of the focus; at least one.
+    pub topics: Vec<String>,
+    /// The model file that the crawl was created from.
+    pub critic: PathBuf,
+    /// Seeds given as URLs.
+    pub seeds: Vec<CanonicalUrl>,
+    /// How many example URLs of the topics are seeds as well.
+    pub example_seeds: usize,
+    /// How the frontier is ordered.
+    pub order: CrawlOrder,
+    /// Seed of all chance in the crawl.
+    pub seed: u64,
+    /// What may change while it runs.
+    pub tuning: Tuning,
+}
+
+/// What may change while a crawl runs.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// Fetches that count; `None` is without end.
+    pub budget: Option<u64>,
+    /// Who answers for the crawl.
+    pub contact: Option<String>,
+    /// Which links are taken in.
+    pub scope: Scope,
+    /// Fetches at once.
+    pub in_flight_max: usize,
+    /// Between two requests to a host.
+    pub delay: Duration,
+    /// Bounds on one fetch.
+    pub fetch: FetchLimits,
+    /// Bounds on one page.
+    pub page: PageLimits,
+    /// Redirects from one link.
+    pub redirects_max: u16,
+}
+
+impl Tuning {
+    /// What the frontier has to know of it.
+    pub fn frontier_params(&self, order: CrawlOrder) -> FrontierParams {
+        FrontierParams {
+            combine: order.combine(),
+            pages_per_host_max: self.scope.pages_per_host_max,
+            references_max: REFERENCES_MAX,
+            delay: self.delay,
+        }
+    }
+
+    /// The User-Agent that says who asks.
+    pub fn user_agent(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        match &self.contact {
+            Some(contact) => format!("apprentice/{version} (+{contact})"),
+            None => format!("apprentice/{version}"),
+        }
+    }
+
+    fn check(spec: &v1::CrawlSpec) -> Result<Self, SpecError> {
+        let limits = spec.limits.unwrap_or_default();
+        let contact = Some(spec.contact.trim()).filter(|text| !text.is_empty());
+        if let Some(contact) = contact {
+            check_contact(contact)?;
+        }
+        Ok(Self {
+            budget: Some(spec.budget).filter(|budget| *budget > 0),
+            contact: contact.map(str::to_owned),
+            scope: Scope::check(&spec.scope.clone().unwrap_or_default())?,
+            in_flight_max: bounded("limits.in_flight_max", limits.in_flight_max, 32, 1024)?,
+            delay: check_delay(limits.delay_ms_min)?,
+            fetch: check_fetch_limits(&limits)?,
+            page: PageLimits {
+                links_max: bounded(
+                    "limits.links_per_page_max",
+                    limits.links_per_page_max,
+                    PageLimits::default().links_max,
+                    100_000,
+                )?,
+                ..PageLimits::default()
+            },
+            redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
+        })
+    }
+}
+
+impl Spec {
+    /// Checks a spec.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the first field that cannot be taken.
+    pub fn check(spec: &v1::CrawlSpec) -> Result<Self, SpecError> {
+        check_name(&spec.name)?;
+        if spec.topics.is_empty() {
+            return Err(SpecError::new(
+                "topics",
+                "no topic; name at least one class of the critic",
+            ));
+        }
+        if spec.critic.is_empty() {
+            return Err(SpecError::new(
+                "critic",
+                "no model; give the path of a file made by `apprentice critic train`",
+            ));
+        }
+        let order = match spec.order.as_str() {
+            "" => CrawlOrder::default(),
+            name => {
+                CrawlOrder::from_name(name).map_err(|problem| SpecError::new("order", problem))?
+            }
+        };
+        Ok(Self {
+            name: spec.name.clone(),
+            topics: spec.topics.clone(),
+            critic: PathBuf::from(&spec.critic),
+            seeds: check_seeds("seeds", &spec.seeds)?,
+            example_seeds: spec.example_seeds as usize,
+            order,
+            seed: spec.seed,
+            tuning: Tuning::check(spec)?,
+        })
+    }
+}
+
+/// Checks URLs given as seeds.
+///
+/// # Errors
+/// [`SpecError`] names the place and the URL.
+pub fn check_seeds(field: &str, urls: &[String]) -> Result<Vec<CanonicalUrl>, SpecError> {
+    urls.iter()
+        .enumerate()
+        .map(|(at, url)| {
+            CanonicalUrl::parse(url).map_err(|error| {
+                SpecError::new(format!("{field}[{at}]"), format!("{url:?}: {error}"))
+            })
+        })
+        .collect()
+}
+
+/// The spec of a crawl after a change: what `update` leaves out stays.
+pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::CrawlSpec {
+    let mut spec = spec.clone();
+    if let Some(budget) = update.budget {
+        spec.budget = budget;
+    }
+    if let Some(contact) = &update.contact {
+        spec.contact.clone_from(contact);
+    }
+    if let Some(scope) = &update.scope {
+        spec.scope = Some(scope.clone());
+    }
+    if let Some(new) = &update.limits {
+        let old = spec.limits.get_or_insert_default();
+        keep_if_zero(&mut old.in_flight_max, new.in_flight_max);
+        old.delay_ms_min = new.delay_ms_min.or(old.delay_ms_min);
+        keep_if_zero(&mut old.connect_ms_max, new.connect_ms_max);
+        keep_if_zero(&mut old.first_byte_ms_max, new.first_byte_ms_max);
+        keep_if_zero(&mut old.fetch_ms_max, new.fetch_ms_max);
+        keep_if_zero(&mut old.body_bytes_max, new.body_bytes_max);
+        keep_if_zero(&mut old.redirects_max, new.redirects_max);
+        keep_if_zero(&mut old.links_per_page_max, new.links_per_page_max);
+    }
+    spec
+}
+
+fn keep_if_zero<T: Default + PartialEq>(old: &mut T, new: T) {
+    if new != T::default() {
+        *old = new;
+    }
+}
+
+/// Checks the name of a crawl.
+///
+/// # Errors
+/// [`SpecError`] says which names can be taken.
+pub fn check_name(name: &str) -> Result<(), SpecError> {
+    let fits = !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && !name.starts_with('.')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if fits {
+        return Ok(());
+    }
+    Err(SpecError::new(
+        "name",
+        format!(
+            "{name:?} cannot be a crawl's name; use 1 to {NAME_BYTES_MAX} letters, digits, `-`, `_` or `.`, not starting with `.`"
+        ),
+    ))
+}
+
+fn check_contact(contact: &str) -> Result<(), SpecError> {
+    let printable = contact.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    let reachable =
+        contact.contains('@') || contact.starts_with("http://") || contact.starts_with("https://");
+    if printable && reachable && contact.len() <= 200 {
+        return Ok(());
+    }
+    Err(SpecError::new(
+        "contact",
+        format!(
+            "{contact:?} is no contact; give an e-mail address or an http(s) URL that a site's owner can use"
+        ),
+    ))
+}
+
+fn check_delay(delay_ms: Option<u64>) -> Result<Duration, SpecError> {
+    let delay_ms = delay_ms.unwrap_or(1000);
+    if delay_ms > DELAY_MS_MAX {
+        return Err(SpecError::new(
+            "limits.delay_ms_min",
+            format!("{delay_ms} ms; at most {DELAY_MS_MAX} (a day) can be asked for"),
+        ));
+    }
+    Ok(Duration::from_millis(delay_ms))
+}
+
+fn check_fetch_limits(limits: &v1::Limits) -> Result<FetchLimits, SpecError> {
+    let usual = FetchLimits::default();
+    let ms = |field, value: u64, default: Duration| -> Result<Duration, SpecError> {
+        let default = u64::try_from(default.as_millis()).unwrap_or(u64::MAX);
+        Ok(Duration::from_millis(bounded(
+            field, value, default, 3_600_000,
+        )?))
+    };
+    Ok(FetchLimits {
+        connect: ms(
+            "limits.connect_ms_max",
+            limits.connect_ms_max,
+            usual.connect,
+        )?,
+        first_byte: ms(
+            "limits.first_byte_ms_max",
+            limits.first_byte_ms_max,
+            usual.first_byte,
+        )?,
+        total: ms("limits.fetch_ms_max", limits.fetch_ms_max, usual.total)?,
+        body_bytes_max: bounded(
+            "limits.body_bytes_max",
+            limits.body_bytes_max,
+            usual.body_bytes_max,
+            64 << 20,
+        )?,
+        ..usual
+    })
+}
+
+/// `value`, or `default` where it is 0; at most `max`.
+fn bounded<V, T>(field: &str, value: V, default: T, max: T) -> Result<T, SpecError>
+where
+    V: Into<u64> + Copy,
+    T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
+{
+    let value: u64 = value.into();
+    if value == 0 {
+        return Ok(default);
+    }
+    match T::try_from(value) {
+        Ok(value) if value <= max => Ok(value),
+        _ => Err(SpecError::new(
+            field,
+            format!("{value} is over the bound of {max}"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> v1::CrawlSpec {
+        v1::CrawlSpec {
+            name: "reefs".into(),
+            topics: vec!["databases".into()],
+            critic: "critic.model".into(),
+            seeds: vec!["http://a.test/".into()],
+            ..Default::default()
+        }
+    }
+
+    fn problem_of(change: impl FnOnce(&mut v1::CrawlSpec)) -> String {
+        let mut spec = spec();
+        change(&mut spec);
+        Spec::check(&spec).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_left_out_takes_its_default() {
+        let checked = Spec::check(&spec()).unwrap();
+        assert_eq!(checked.order, CrawlOrder::Baseline);
+        assert_eq!(checked.tuning.budget, None);
+        assert_eq!(checked.tuning.delay, Duration::from_secs(1));
+        assert_eq!(checked.tuning.in_flight_max, 32);
+        assert_eq!(checked.tuning.fetch, FetchLimits::default());
+    }
+
+    #[test]
+    fn a_wrong_field_is_named_with_what_would_be_right() {
+        assert!(problem_of(|s| s.name = "../x".into()).contains("`name`"));
+        assert!(problem_of(|s| s.topics.clear()).contains("`topics`"));
+        assert!(problem_of(|s| s.seeds.push("mailto:x".into())).contains("`seeds[1]`"));
+        assert!(problem_of(|s| s.order = "best".into()).contains("breadth-first"));
+        assert!(problem_of(|s| s.contact = "me".into()).contains("e-mail"));
+        let scope = |allow: &str| v1::Scope {
+            allow: vec![allow.into()],
+            ..Default::default()
+        };
+        assert!(problem_of(|s| s.scope = Some(scope("("))).contains("`scope.allow[0]`"));
+        let limits = v1::Limits {
+            in_flight_max: 5000,
+            ..Default::default()
+        };
+        assert!(problem_of(|s| s.limits = Some(limits)).contains("1024"));
+    }
+
+    #[test]
+    fn an_update_changes_only_what_it_names() {
+        let mut old = spec();
+        old.limits = Some(v1::Limits {
+            in_flight_max: 4,
+            delay_ms_min: Some(10),
+            ..Default::default()
+        });
+        let update = v1::UpdateCrawlRequest {
+            budget: Some(9),
+            limits: Some(v1::Limits {
+                delay_ms_min: Some(0),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let new = merged(&old, &update);
+        assert_eq!(new.budget, 9);
+        let limits = new.limits.unwrap();
+        assert_eq!((limits.in_flight_max, limits.delay_ms_min), (4, Some(0)));
+    }
+}

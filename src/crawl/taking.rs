@@ -1,0 +1,174 @@
+//! What comes back: the engine turns each outcome into a booking.
+
+use std::time::Duration;
+
+use super::book::{self, Intake};
+use super::engine::{Engine, Pace, RobotsPolicy};
+use super::lease_task::{Done, Finished, JudgedPage};
+use crate::apprentice::LinkScorer;
+use crate::booking::{Event, HostFacts, Refusal};
+use crate::clock::{Clock, Timestamp};
+use crate::fetch::robots::{Origin, RobotsAnswer};
+use crate::fetch::{FetchError, GiveUp, Source};
+use crate::frontier::Lease;
+use crate::url::CanonicalUrl;
+
+/// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
+const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
+/// A host whose robots.txt could not be had this often in a row is given up.
+const ROBOTS_TRIES_MAX: u32 = 3;
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    pub(super) fn take_finished(&mut self, finished: Finished) {
+        if self.pace == Pace::Live {
+            self.out.remove(&finished.lease.number);
+            self.book(finished);
+            return;
+        }
+        self.early.insert(finished.lease.number, finished);
+        while let Some(entry) = self.early.first_entry() {
+            if self.out.first() != Some(entry.key()) {
+                break;
+            }
+            let (number, finished) = entry.remove_entry();
+            self.out.remove(&number);
+            self.book(finished);
+        }
+    }
+
+    fn book(&mut self, finished: Finished) {
+        let Finished {
+            lease,
+            url,
+            done,
+            at: finished_at,
+        } = finished;
+        let next_at = finished_at.after(self.delay_of(&url));
+        match done {
+            Done::Robots(answer) => self.book_robots(lease, &url, &answer, finished_at),
+            Done::Page(page) => self.book_page(lease, url, *page, finished_at, next_at),
+            Done::Redirect(redirect) => {
+                let facts = book::lease_facts(&lease, url, finished_at, next_at);
+                let hops = lease.hops.saturating_add(1);
+                let event =
+                    self.with_intake(|intake, _| book::of_redirect(facts, redirect, hops, intake));
+                lease.host.release(finished_at, next_at);
+                self.append(event);
+            }
+            Done::Failure(error) => self.book_failure(lease, url, &error, finished_at, next_at),
+        }
+    }
+
+    fn book_page(
+        &mut self,
+        lease: Lease,
+        url: CanonicalUrl,
+        judged: JudgedPage,
+        finished_at: Timestamp,
+        next_at: Timestamp,
+    ) {
+        let facts = book::lease_facts(&lease, url, finished_at, next_at);
+        let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
+        lease.host.release(finished_at, next_at);
+        self.append(event);
+    }
+
+    fn book_failure(
+        &mut self,
+        lease: Lease,
+        url: CanonicalUrl,
+        error: &FetchError,
+        finished_at: Timestamp,
+        next_at: Timestamp,
+    ) {
+        if matches!(error, FetchError::Address(_)) {
+            return self.refuse(lease, url, Refusal::Address, finished_at);
+        }
+        let wait = error.retry_wait(lease.requests);
+        let next_at = wait.map_or(next_at, |wait| next_at.max(finished_at.after(wait)));
+        let facts = book::lease_facts(&lease, url, finished_at, next_at);
+        tracing::debug!(url = %facts.url, cause = error.name(), %error, "fetch failed");
+        let event = book::of_failure(facts, error, wait.is_none());
+        let gives_up_host = wait.is_none() && error.policy().give_up == GiveUp::Host;
+        let host = lease.host.host().clone();
+        lease.host.release(finished_at, next_at);
+        self.append(event);
+        if gives_up_host {
+            self.append(Event::HostFacts(HostFacts {
+                host,
+                next_at,
+                robots: String::new(),
+                crawl_delay_ms: None,
+                given_up: true,
+                at: finished_at,
+            }));
+        }
+    }
+
+    fn book_robots(
+        &mut self,
+        lease: Lease,
+        url: &CanonicalUrl,
+        answer: &RobotsAnswer,
+        at: Timestamp,
+    ) {
+        let RobotsPolicy::Obey(cache) = &self.robots else {
+            return self.frontier.give_back(lease, at, at);
+        };
+        cache.insert(Origin::of(url), answer.clone(), at);
+        let (until, failures) = cache.standing(url).unwrap_or((at, 0));
+        let given_up = failures >= ROBOTS_TRIES_MAX;
+        let next_at = match answer {
+            RobotsAnswer::Unreachable => until,
+            RobotsAnswer::Rules(_) | RobotsAnswer::AllowAll => at.after(self.delay_of(url)),
+        };
+        let facts = HostFacts {
+            host: lease.host.host().clone(),
+            next_at,
+            robots: answer.name().to_owned(),
+            crawl_delay_ms: answer
+                .crawl_delay()
+                .and_then(|delay| u64::try_from(delay.as_millis()).ok()),
+            given_up,
+            at,
+        };
+        let next_at = if given_up { at } else { next_at };
+        self.frontier.give_back(lease, at, next_at);
+        self.append(Event::HostFacts(HostFacts { next_at, ..facts }));
+    }
+
+    /// The delay owed to the host of `url`: the spec's, or its robots.txt's if that is longer.
+    fn delay_of(&self, url: &CanonicalUrl) -> Duration {
+        let own = self.spec.tuning.delay;
+        let RobotsPolicy::Obey(cache) = &self.robots else {
+            return own;
+        };
+        let asked = cache
+            .lookup(url, self.bench.clock.now())
+            .and_then(|answer| answer.crawl_delay())
+            .unwrap_or_default();
+        own.max(asked.min(CRAWL_DELAY_MAX))
+    }
+
+    fn with_intake(
+        &mut self,
+        make: impl FnOnce(&Intake<'_>, &mut dyn LinkScorer) -> Event,
+    ) -> Event {
+        let now = self.bench.clock.now();
+        let world = self.world.as_deref();
+        let robots = &self.robots;
+        let intake = Intake {
+            tuning: &self.spec.tuning,
+            frontier: &self.frontier,
+            in_world: &|url| world.is_none_or(|contains| contains(url)),
+            robots_allow: &|url| match robots {
+                RobotsPolicy::Obey(cache) => match cache.lookup(url, now) {
+                    Some(RobotsAnswer::Rules(rules)) => rules.allows(url),
+                    _ => true,
+                },
+                RobotsPolicy::Ignore => true,
+            },
+        };
+        make(&intake, self.scorer.as_mut())
+    }
+}

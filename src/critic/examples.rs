@@ -1,0 +1,215 @@
+//! Pages of example URLs, read from an archive, a table's own text or files, on all cores.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::thread;
+
+use crate::archive::Archive;
+use crate::critic::{TrainError, Trainer};
+use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+use crate::taxonomy::{Example, ExampleFolder, ExampleTable};
+use crate::url::CanonicalUrl;
+
+/// Examples read before any of them is learned from; bounds the pages in memory.
+const CHUNK: usize = 256;
+/// The largest file that is read as an example, in bytes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+/// A URL for pages that come from files: nothing is fetched from it.
+const NOWHERE: &str = "http://localhost/";
+
+/// A page of a topic, or why there is none.
+#[derive(Clone, Debug)]
+pub struct ReadExample {
+    /// Its topic.
+    pub topic: String,
+    /// Its URL, or its path.
+    pub url: String,
+    /// The page, or what stands in the way.
+    pub page: Result<Page, String>,
+}
+
+/// Reads the examples of a table: from their own text where the table has it, else from the archive.
+/// `take` gets them in the order of the table.
+pub fn read_table<E>(
+    table: &ExampleTable,
+    archive: Option<&Archive>,
+    take: impl FnMut(ReadExample) -> Result<(), E>,
+) -> Result<(), E> {
+    let read = |example: &Example| ReadExample {
+        topic: example.topic.clone(),
+        url: example.url.clone(),
+        page: page_of(example, archive),
+    };
+    on_all_cores(&table.examples, read, take)
+}
+
+/// Reads the examples of a folder, in its order.
+pub fn read_folder<E>(
+    folder: &ExampleFolder,
+    take: impl FnMut(ReadExample) -> Result<(), E>,
+) -> Result<(), E> {
+    on_all_cores(
+        &folder.files,
+        |file| ReadExample {
+            topic: file.topic.clone(),
+            url: file.path.display().to_string(),
+            page: page_of_file(&file.path),
+        },
+        take,
+    )
+}
+
+/// Gives an example to a trainer: its page, or the reason why it has none.
+///
+/// # Errors
+/// [`TrainError`] if its topic cannot be one.
+pub fn learn(trainer: &mut Trainer, example: &ReadExample) -> Result<(), TrainError> {
+    match &example.page {
+        Ok(page) => trainer.add(&example.topic, &example.url, page),
+        Err(reason) => {
+            trainer.skip(&example.url, reason);
+            Ok(())
+        }
+    }
+}
+
+/// Reads a document from bytes that come without an HTTP answer: HTML if it looks like it, else text.
+///
+/// # Errors
+/// In words, if the bytes are neither.
+pub fn page_of_bytes(url: &CanonicalUrl, body: &[u8]) -> Result<Page, String> {
+    let kind = DocumentKind::of(None, body).ok_or("neither HTML nor plain text")?;
+    let source = PageSource {
+        url,
+        content_type: None,
+        body,
+    };
+    Ok(Page::parse(&source, kind, &PageLimits::default()))
+}
+
+fn page_of(example: &Example, archive: Option<&Archive>) -> Result<Page, String> {
+    if let Some(text) = example.own_text() {
+        return page_of_text(&text);
+    }
+    let archive = archive.ok_or("the table has no text of it, and no archive was given")?;
+    let url = CanonicalUrl::parse(&example.url).map_err(|error| error.to_string())?;
+    let answer = archive
+        .get(&url)
+        .map_err(|error| error.to_string())?
+        .ok_or("not in the archive")?;
+    let content_type = answer.content_type.as_deref();
+    let kind = DocumentKind::of(content_type, &answer.body)
+        .ok_or_else(|| format!("content type {:?} is not read", content_type.unwrap_or("")))?;
+    let source = PageSource {
+        url: &url,
+        content_type,
+        body: &answer.body,
+    };
+    Ok(Page::parse(&source, kind, &PageLimits::default()))
+}
+
+fn page_of_text(text: &str) -> Result<Page, String> {
+    let url = CanonicalUrl::parse(NOWHERE).map_err(|error| error.to_string())?;
+    let source = PageSource {
+        url: &url,
+        content_type: Some("text/plain; charset=utf-8"),
+        body: text.as_bytes(),
+    };
+    Ok(Page::parse(
+        &source,
+        DocumentKind::Text,
+        &PageLimits::default(),
+    ))
+}
+
+fn page_of_file(path: &Path) -> Result<Page, String> {
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(format!("{size} bytes; at most {FILE_BYTES_MAX} are read"));
+    }
+    let body = fs::read(path).map_err(|error| error.to_string())?;
+    let url = CanonicalUrl::parse(NOWHERE).map_err(|error| error.to_string())?;
+    page_of_bytes(&url, &body)
+}
+
+/// Reads `inputs` chunk by chunk on all cores and takes the results in order.
+fn on_all_cores<I: Sync, O: Send, E>(
+    inputs: &[I],
+    read: impl Fn(&I) -> O + Sync,
+    mut take: impl FnMut(O) -> Result<(), E>,
+) -> Result<(), E> {
+    let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    for chunk in inputs.chunks(CHUNK) {
+        let part = chunk.len().div_ceil(workers).max(1);
+        let outputs: Vec<O> = thread::scope(|scope| {
+            let workers: Vec<_> = chunk
+                .chunks(part)
+                .map(|part| scope.spawn(|| part.iter().map(&read).collect::<Vec<O>>()))
+                .collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| match worker.join() {
+                    Ok(outputs) => outputs,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                })
+                .collect()
+        });
+        for output in outputs {
+            take(output)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_kept_whatever_the_number_of_cores() {
+        let inputs: Vec<u32> = (0..1000).collect();
+        let mut taken = Vec::new();
+        let done: Result<(), ()> = on_all_cores(
+            &inputs,
+            |n| n * 2,
+            |n| {
+                taken.push(n);
+                Ok(())
+            },
+        );
+        assert_eq!(done, Ok(()));
+        assert_eq!(taken, inputs.iter().map(|n| n * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_error_ends_the_reading() {
+        let done = on_all_cores(&[1, 2, 3], |n| *n, |n| if n == 2 { Err(n) } else { Ok(()) });
+        assert_eq!(done, Err(2));
+    }
+
+    #[test]
+    fn a_table_with_text_needs_no_archive_and_one_without_says_so() {
+        let example = |text: &str| Example {
+            topic: "a".into(),
+            url: "http://a.test/".into(),
+            text: text.into(),
+            ..Default::default()
+        };
+        let table = ExampleTable {
+            examples: vec![example("queries and joins"), example("")],
+            repeated: 0,
+        };
+        let mut read = Vec::new();
+        let done: Result<(), ()> = read_table(&table, None, |example| {
+            read.push(example);
+            Ok(())
+        });
+        assert_eq!(done, Ok(()));
+        assert_eq!(
+            read[0].page.as_ref().unwrap().vocabulary,
+            ["queries", "and", "joins"]
+        );
+        assert!(read[1].page.as_ref().unwrap_err().contains("archive"));
+    }
+}

@@ -1,0 +1,334 @@
+//! Crawlers side by side: each a crawl of the ordinary engine, with an archive for the network, a
+//! simulated clock and a log in memory. Same archive, same seed, same configuration, same curve.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prost::Message;
+use rand::seq::SliceRandom;
+
+use super::labels::{Labels, LabelsError, TableJudge};
+use super::shelf::ArchiveShelf;
+use super::start::{Start, far_seeds};
+use crate::archive::Archive;
+use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
+use crate::clock::{SimulatedClock, Timestamp, chance};
+use crate::crawl::{
+    CrawlOrder, Engine, EngineError, EngineParts, Pace, RobotsPolicy, SEED_PRIORITY, SpecError,
+    World,
+};
+use crate::critic::{BayesJudge, CriticModel, JudgeError, PageJudge};
+use crate::fetch::ReplaySource;
+use crate::frontier::{FrontierStore, HostCalendar, MemoryStore, StoreFailure};
+use crate::measure::LossCurve;
+use crate::proto::v1;
+use crate::taxonomy::{Focus, FocusError};
+use crate::url::CanonicalUrl;
+
+/// Seeds drawn for each seed set.
+pub const SEEDS_A_SET: usize = 10;
+
+/// What is compared, on what.
+#[derive(Clone, Debug)]
+pub struct ContestSpec {
+    /// The crawlers.
+    pub crawlers: Vec<CrawlOrder>,
+    /// The topics, each a focus of its own.
+    pub topics: Vec<String>,
+    /// Fetches that count, a crawl.
+    pub budget: u64,
+    /// Sets of seeds, a topic.
+    pub seed_sets: u32,
+    /// Where crawls start.
+    pub start: Start,
+    /// Links that leave the archive are dropped, or else count as fetched and lost.
+    pub closed_world: bool,
+    /// Fetches of one host at most.
+    pub host_cap: Option<u64>,
+    /// Fetches at once (1 unless there is a reason).
+    pub in_flight: u32,
+    /// The delay between two requests to a host, simulated.
+    pub delay: Duration,
+    /// Seed of all chance.
+    pub seed: u64,
+    /// Crawls replayed at once; leaves no trace in the results.
+    pub workers: usize,
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ContestError {
+    /// A topic cannot be a focus.
+    #[error(transparent)]
+    Focus(#[from] FocusError),
+    /// The critic cannot judge it.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// The labels cannot judge it.
+    #[error(transparent)]
+    Labels(#[from] LabelsError),
+    /// A replay broke.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A replay's log broke.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// The spec of a replay cannot be taken.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// Nothing to start from.
+    #[error("topic {topic:?}: no seeds: {why}")]
+    NoSeeds {
+        /// The topic.
+        topic: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// What is compared with.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// The archived web.
+    pub archive: Arc<Archive>,
+    /// The guide.
+    pub model: Arc<CriticModel>,
+    /// The independent judge, if there is one.
+    pub labels: Option<Arc<Labels>>,
+}
+
+/// One crawl of a contest.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The crawler.
+    pub crawler: CrawlOrder,
+    /// The topic.
+    pub topic: String,
+    /// The number of its seed set, from 0.
+    pub seed_set: u32,
+    /// Its seeds.
+    pub seeds: Vec<CanonicalUrl>,
+    /// L(n) by the critic that guided it.
+    pub by_critic: LossCurve,
+    /// L(n) by the labels.
+    pub by_judge: Option<LossCurve>,
+    /// Why it ended.
+    pub reason: String,
+}
+
+/// Where an entry begins.
+struct Job {
+    crawler: CrawlOrder,
+    topic: String,
+    seed_set: u32,
+    seeds: Vec<CanonicalUrl>,
+    judge: Arc<BayesJudge>,
+}
+
+/// Runs all crawls; `done` is called after each. Blocks; the entries come in the order of topics, seed
+/// sets and crawlers.
+///
+/// # Errors
+/// [`ContestError`] at the first topic, seed set or replay that cannot be had.
+pub fn run(
+    world: &Bench,
+    spec: &ContestSpec,
+    done: &(dyn Fn(&Entry) + Sync),
+) -> Result<Vec<Entry>, ContestError> {
+    let jobs = jobs(world, spec)?;
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let take = || -> Result<Vec<(usize, Entry)>, ContestError> {
+        let mut entries = Vec::new();
+        loop {
+            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some(job) = jobs.get(at) else {
+                return Ok(entries);
+            };
+            let entry = replay(world, spec, job)?;
+            done(&entry);
+            entries.push((at, entry));
+        }
+    };
+    let mut entries = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..spec.workers.max(1))
+            .map(|_| scope.spawn(take))
+            .collect();
+        let mut entries = Vec::with_capacity(jobs.len());
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => entries.extend(part?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok::<_, ContestError>(entries)
+    })?;
+    entries.sort_by_key(|(at, _)| *at);
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
+    let mut jobs = Vec::new();
+    for topic in &spec.topics {
+        let focus = Focus::new([topic.clone()])?;
+        let judge = Arc::new(BayesJudge::new(Arc::clone(&world.model), &focus)?);
+        if let Some(labels) = &world.labels {
+            labels.judge(topic)?;
+        }
+        for seed_set in 0..spec.seed_sets {
+            let seeds = seeds(world, spec, topic, &focus, judge.as_ref(), seed_set)?;
+            jobs.extend(spec.crawlers.iter().map(|crawler| Job {
+                crawler: *crawler,
+                topic: topic.clone(),
+                seed_set,
+                seeds: seeds.clone(),
+                judge: Arc::clone(&judge),
+            }));
+        }
+    }
+    Ok(jobs)
+}
+
+fn seeds(
+    world: &Bench,
+    spec: &ContestSpec,
+    topic: &str,
+    focus: &Focus,
+    judge: &BayesJudge,
+    seed_set: u32,
+) -> Result<Vec<CanonicalUrl>, ContestError> {
+    let mut seeds: Vec<CanonicalUrl> = match &spec.start {
+        Start::Urls(urls) => return Ok(urls.clone()),
+        Start::Examples => {
+            let examples = world.model.examples_of(focus)?;
+            let urls = examples
+                .iter()
+                .filter_map(|url| CanonicalUrl::parse(url).ok());
+            urls.filter(|url| world.archive.contains(url)).collect()
+        }
+        Start::Far => {
+            let table = world.labels.as_deref().map(|labels| labels.judge(topic));
+            far_seeds(&world.archive, judge, table.transpose()?.as_ref())
+        }
+    };
+    seeds.sort();
+    seeds.dedup();
+    if seeds.is_empty() {
+        return Err(ContestError::NoSeeds {
+            topic: topic.to_owned(),
+            why: match spec.start {
+                Start::Far => {
+                    "no archived page lies two links or more before a relevant one".to_owned()
+                }
+                _ => "none of its examples is in the archive; give --start URL..".to_owned(),
+            },
+        });
+    }
+    seeds.shuffle(&mut chance(
+        spec.seed,
+        &format!("seed set {seed_set} of {topic}"),
+    ));
+    seeds.truncate(SEEDS_A_SET);
+    Ok(seeds)
+}
+
+fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
+    v1::CrawlSpec {
+        name: "replay".to_owned(),
+        topics: vec![job.topic.clone()],
+        critic: PathBuf::from("given").display().to_string(),
+        budget: spec.budget,
+        order: job.crawler.name().to_owned(),
+        seed: spec.seed,
+        scope: Some(v1::Scope {
+            pages_per_host_max: spec.host_cap.unwrap_or(0),
+            ..Default::default()
+        }),
+        limits: Some(v1::Limits {
+            in_flight_max: spec.in_flight,
+            delay_ms_min: Some(u64::try_from(spec.delay.as_millis()).unwrap_or(u64::MAX)),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, ContestError> {
+    let store: Arc<dyn FrontierStore> = Arc::new(MemoryStore::new());
+    let start = Timestamp(0);
+    store.append(Event::SpecChange(raw_spec(spec, job).encode_to_vec()));
+    store.append(Event::State(StateEvent {
+        state: CrawlState::Running,
+        reason: "replay".to_owned(),
+        at: start,
+    }));
+    store.append(Event::Seeds(SeedsEvent {
+        urls: job.seeds.clone(),
+        priority: SEED_PRIORITY,
+        at: start,
+    }));
+    let archive = Arc::clone(&world.archive);
+    let closed: World = Arc::new(move |url| archive.contains(url));
+    let judge: Arc<dyn PageJudge> = Arc::clone(&job.judge) as _;
+    let parts = EngineParts {
+        source: Arc::new(ReplaySource::new(ArchiveShelf(Arc::clone(&world.archive)))),
+        clock: SimulatedClock::starting_at(start),
+        judge,
+        store: Arc::clone(&store),
+        calendar: HostCalendar::default(),
+        robots: RobotsPolicy::Ignore,
+        pace: Pace::Replay,
+        world: spec.closed_world.then_some(closed),
+        parsers: 1,
+        guard_note: String::new(),
+    };
+    let (engine, handle) = Engine::open(parts)?;
+    // One small runtime a replay: its engine is the only task that waits.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| StoreFailure(format!("no runtime for a replay: {error}")))?;
+    let progress = runtime.block_on(engine.run())?;
+    drop(handle);
+    let by_judge = match world.labels.as_deref() {
+        Some(labels) => Some(judged_curve(store.as_ref(), &labels.judge(&job.topic)?)?),
+        None => None,
+    };
+    Ok(Entry {
+        crawler: job.crawler,
+        topic: job.topic.clone(),
+        seed_set: job.seed_set,
+        seeds: job.seeds.clone(),
+        by_critic: progress.curve,
+        by_judge,
+        reason: progress.state.1,
+    })
+}
+
+/// L(n) of the crawl in `store`, as the table judges each URL that was fetched.
+fn judged_curve(
+    store: &dyn FrontierStore,
+    judge: &TableJudge<'_>,
+) -> Result<LossCurve, StoreFailure> {
+    let mut curve = LossCurve::default();
+    store.scan(Seq(1), store.last(), &mut |_, event| {
+        if event.counts().is_some() {
+            let url = match &event {
+                Event::Page(page) => Some(&page.lease.url),
+                Event::Failure(failure) => Some(&failure.lease.url),
+                _ => None,
+            };
+            curve.push(url.map_or(0.0, |url| judge.relevance(url.id())));
+        }
+        true
+    })?;
+    Ok(curve)
+}
+
+/// The crawler of this name.
+///
+/// # Errors
+/// Lists the names that there are.
+pub fn crawler_of(name: &str) -> Result<CrawlOrder, String> {
+    CrawlOrder::from_name(name)
+}

@@ -1,0 +1,308 @@
+//! What a contest leaves behind: `curves.csv`, `summary.json` and a picture for each topic.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::contest::{ContestSpec, Entry};
+use super::start::Start;
+use crate::measure::{LossCurve, LossPoint, NamedCurve, SeriesError, loss_svg};
+
+/// Why a report cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file cannot be written.
+    #[error("{path}: {error}", path = .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A picture cannot be drawn.
+    #[error("no picture of topic {topic}: {error}")]
+    Plot {
+        /// The topic.
+        topic: String,
+        /// Why.
+        error: SeriesError,
+    },
+}
+
+/// One crawl at its end.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntrySummary {
+    /// The crawler.
+    pub crawler: &'static str,
+    /// The topic.
+    pub topic: String,
+    /// The seed set.
+    pub seed_set: u32,
+    /// Fetches that counted.
+    pub n: u64,
+    /// L(n) by the guiding critic.
+    pub loss_critic: f64,
+    /// L(n) by the labels.
+    pub loss_judge: Option<f64>,
+    /// Fetched pages that the labels find relevant.
+    pub relevant_judge: Option<u64>,
+    /// Why it ended.
+    pub ended: String,
+    /// Its seeds.
+    pub seeds: Vec<String>,
+}
+
+/// The seed sets of one crawler and topic together, at one n.
+#[derive(Clone, Debug, Serialize)]
+pub struct Spread {
+    /// The crawler.
+    pub crawler: &'static str,
+    /// The topic.
+    pub topic: String,
+    /// Fetches.
+    pub n: u64,
+    /// Seed sets that fetched as many.
+    pub seed_sets: usize,
+    /// L(n) by the critic: mean, least and greatest.
+    pub loss_critic: MeanOf,
+    /// L(n) by the labels.
+    pub loss_judge: Option<MeanOf>,
+}
+
+/// A mean with its spread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeanOf {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+impl MeanOf {
+    fn of(values: &[f64]) -> Option<Self> {
+        let first = *values.first()?;
+        Some(Self {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            min: values.iter().copied().fold(first, f64::min),
+            max: values.iter().copied().fold(first, f64::max),
+        })
+    }
+}
+
+/// All of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// The program's version.
+    pub version: &'static str,
+    /// What was compared.
+    pub spec: serde_json::Value,
+    /// Each crawl.
+    pub entries: Vec<EntrySummary>,
+    /// The crawls of one crawler and topic together, at the places that all of them reached.
+    pub means: Vec<Spread>,
+}
+
+/// The n at which means are given, beside the budget.
+const MEANS_AT: [u64; 7] = [50, 100, 200, 250, 400, 500, 1000];
+
+impl Summary {
+    /// The summary of `entries`.
+    pub fn of(spec: &ContestSpec, judge: &str, entries: &[Entry]) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            spec: spec_json(spec, judge),
+            entries: entries.iter().map(summary_of).collect(),
+            means: means(spec, entries),
+        }
+    }
+}
+
+fn spec_json(spec: &ContestSpec, judge: &str) -> serde_json::Value {
+    let start = match &spec.start {
+        Start::Examples => "examples".into(),
+        Start::Far => "far".into(),
+        Start::Urls(urls) => urls.iter().map(|url| url.as_str().to_owned()).collect(),
+    };
+    let start: serde_json::Value = start;
+    serde_json::json!({
+        "crawlers": spec.crawlers.iter().map(|order| order.name()).collect::<Vec<_>>(),
+        "topics": spec.topics,
+        "budget": spec.budget,
+        "seed_sets": spec.seed_sets,
+        "start": start,
+        "world": if spec.closed_world { "closed" } else { "open" },
+        "host_cap": spec.host_cap,
+        "in_flight": spec.in_flight,
+        "delay_ms": spec.delay.as_millis(),
+        "seed": spec.seed,
+        "judge": judge,
+    })
+}
+
+fn summary_of(entry: &Entry) -> EntrySummary {
+    EntrySummary {
+        crawler: entry.crawler.name(),
+        topic: entry.topic.clone(),
+        seed_set: entry.seed_set,
+        n: entry.by_critic.n(),
+        loss_critic: entry.by_critic.loss(),
+        loss_judge: entry.by_judge.as_ref().map(LossCurve::loss),
+        relevant_judge: entry.by_judge.as_ref().map(LossCurve::relevant),
+        ended: entry.reason.clone(),
+        seeds: entry
+            .seeds
+            .iter()
+            .map(|url| url.as_str().to_owned())
+            .collect(),
+    }
+}
+
+/// The entries of each topic and crawler, in the order of the contest.
+fn groups<'a>(spec: &ContestSpec, entries: &'a [Entry]) -> Vec<Vec<&'a Entry>> {
+    let mut groups = Vec::new();
+    for topic in &spec.topics {
+        for crawler in &spec.crawlers {
+            let mine = entries.iter();
+            let mine = mine.filter(|entry| entry.topic == *topic && entry.crawler == *crawler);
+            groups.push(mine.collect());
+        }
+    }
+    groups
+}
+
+fn means(spec: &ContestSpec, entries: &[Entry]) -> Vec<Spread> {
+    let mut at: Vec<u64> = MEANS_AT
+        .iter()
+        .copied()
+        .filter(|n| *n < spec.budget)
+        .collect();
+    at.extend((2000..spec.budget).step_by(1000));
+    at.push(spec.budget);
+    let mut spreads = Vec::new();
+    for group in groups(spec, entries) {
+        for n in &at {
+            spreads.extend(spread_at(&group, *n));
+        }
+    }
+    spreads
+}
+
+fn spread_at(group: &[&Entry], n: u64) -> Option<Spread> {
+    let first = group.first()?;
+    let losses = |curve: &dyn Fn(&Entry) -> Option<f64>| -> Vec<f64> {
+        group.iter().filter_map(|entry| curve(entry)).collect()
+    };
+    let by_critic = losses(&|entry| entry.by_critic.at(n).map(|point| point.loss));
+    let by_judge = losses(&|entry| entry.by_judge.as_ref()?.at(n).map(|point| point.loss));
+    Some(Spread {
+        crawler: first.crawler.name(),
+        topic: first.topic.clone(),
+        n,
+        seed_sets: by_critic.len(),
+        loss_critic: MeanOf::of(&by_critic)?,
+        loss_judge: MeanOf::of(&by_judge),
+    })
+}
+
+/// Writes `curves.csv`, `summary.json` and `loss-TOPIC.svg` into `dir`.
+///
+/// # Errors
+/// [`ReportError`] names the file or the topic.
+pub fn write(
+    dir: &Path,
+    spec: &ContestSpec,
+    summary: &Summary,
+    entries: &[Entry],
+) -> Result<(), ReportError> {
+    let io = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error| ReportError::Io { path, error }
+    };
+    fs::create_dir_all(dir).map_err(io(dir))?;
+    let curves = dir.join("curves.csv");
+    fs::File::create(&curves)
+        .and_then(|file| write_curves(entries, file))
+        .map_err(io(&curves))?;
+    let path = dir.join("summary.json");
+    let json = serde_json::to_string_pretty(summary).map_err(io::Error::from);
+    json.and_then(|json| fs::write(&path, json + "\n"))
+        .map_err(io(&path))?;
+    for topic in &spec.topics {
+        let path = dir.join(format!("loss-{}.svg", topic.replace('/', "_")));
+        let svg = picture(spec, topic, entries)?;
+        fs::write(&path, svg).map_err(io(&path))?;
+    }
+    Ok(())
+}
+
+fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([
+        "crawler",
+        "topic",
+        "seed_set",
+        "n",
+        "loss_critic",
+        "loss_judge",
+        "relevant_judge",
+    ])?;
+    for entry in entries {
+        for LossPoint { n, loss, .. } in entry.by_critic.checkpoints() {
+            let judged = entry.by_judge.as_ref();
+            let loss_judge = judged.and_then(|curve| curve.at(n)).map(|point| point.loss);
+            let relevant = judged.map(|curve| curve.relevant_of_first(n));
+            csv.write_record([
+                entry.crawler.name(),
+                &entry.topic,
+                &entry.seed_set.to_string(),
+                &n.to_string(),
+                &format!("{loss:.4}"),
+                &loss_judge.map_or(String::new(), |loss| format!("{loss:.4}")),
+                &relevant.map_or(String::new(), |count| count.to_string()),
+            ])?;
+        }
+    }
+    csv.flush()
+}
+
+/// The mean curves of a topic: by the labels where there are any, else by the critic.
+fn picture(spec: &ContestSpec, topic: &str, entries: &[Entry]) -> Result<String, ReportError> {
+    let mut curves = Vec::new();
+    for group in groups(spec, entries) {
+        let Some(first) = group.first().filter(|entry| entry.topic == topic) else {
+            continue;
+        };
+        curves.push(NamedCurve {
+            name: first.crawler.name().to_owned(),
+            points: mean_points(&group),
+        });
+    }
+    let title = format!("{topic}: mean of {} seed sets", spec.seed_sets);
+    loss_svg(&title, &curves).map_err(|error| ReportError::Plot {
+        topic: topic.to_owned(),
+        error,
+    })
+}
+
+fn mean_points(group: &[&Entry]) -> Vec<LossPoint> {
+    let mut sums: BTreeMap<u64, (f64, usize)> = BTreeMap::new();
+    for entry in group {
+        let curve = entry.by_judge.as_ref().unwrap_or(&entry.by_critic);
+        for point in curve.checkpoints() {
+            let sum = sums.entry(point.n).or_default();
+            sum.0 += point.loss;
+            sum.1 += 1;
+        }
+    }
+    // Only where all of them are: a mean over fewer would jump.
+    sums.retain(|_, (_, count)| *count == group.len());
+    let points = sums.into_iter();
+    points
+        .map(|(n, (sum, count))| LossPoint::new(n, sum / count as f64))
+        .collect()
+}

@@ -1,0 +1,131 @@
+//! Where the crawls of a contest start.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::labels::TableJudge;
+use crate::archive::Archive;
+use crate::critic::{BayesJudge, PageJudge};
+use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+use crate::url::{CanonicalUrl, UrlId};
+
+/// Relevant is what the judge gives at least this.
+const RELEVANT_FROM: f32 = 0.5;
+/// A far seed lies at least this many links before the nearest relevant page.
+const FAR_LINKS: u32 = 2;
+
+/// Where crawls start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// A few of the topic's examples that are in the archive, others for each seed set.
+    Examples,
+    /// These.
+    Urls(Vec<CanonicalUrl>),
+    /// Pages from which the nearest relevant page is at least two links away, and can be reached.
+    Far,
+}
+
+/// All pages of the archive that are far from the topic, sorted. Reads the whole archive.
+///
+/// The table judges where there is one, else the critic.
+pub(super) fn far_seeds(
+    archive: &Archive,
+    judge: &BayesJudge,
+    table: Option<&TableJudge<'_>>,
+) -> Vec<CanonicalUrl> {
+    let mut parents: BTreeMap<UrlId, Vec<UrlId>> = BTreeMap::new();
+    let mut pages: BTreeMap<UrlId, CanonicalUrl> = BTreeMap::new();
+    let mut relevant: BTreeSet<UrlId> = BTreeSet::new();
+    for url in archive.urls() {
+        let id = url.id();
+        let page = page_of(archive, &url);
+        let relevance = match (table, &page) {
+            (Some(table), _) => table.relevance(id),
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "a relevance lies in [0, 1]; it is held against a half"
+            )]
+            (None, Some(page)) => judge.judge(page).relevance() as f32,
+            (None, None) => 0.0,
+        };
+        if relevance >= RELEVANT_FROM {
+            relevant.insert(id);
+        }
+        for link in page.iter().flat_map(|page| &page.links) {
+            parents.entry(link.target.id()).or_default().push(id);
+        }
+        // A page that cannot be read leads nowhere: no seed.
+        if page.is_some() {
+            pages.insert(id, url);
+        }
+    }
+    let distance = links_to_relevant(&relevant, &parents);
+    let far = pages
+        .into_iter()
+        .filter(|(id, _)| distance.get(id).is_some_and(|links| *links >= FAR_LINKS));
+    let mut far: Vec<_> = far.map(|(_, url)| url).collect();
+    far.sort();
+    far
+}
+
+/// For every page from which a relevant one can be reached, the links to the nearest.
+fn links_to_relevant(
+    relevant: &BTreeSet<UrlId>,
+    parents: &BTreeMap<UrlId, Vec<UrlId>>,
+) -> BTreeMap<UrlId, u32> {
+    let mut distance: BTreeMap<UrlId, u32> = relevant.iter().map(|id| (*id, 0)).collect();
+    let mut ring: Vec<UrlId> = relevant.iter().copied().collect();
+    let mut links = 0;
+    while !ring.is_empty() {
+        links += 1;
+        let before = ring.iter().filter_map(|id| parents.get(id)).flatten();
+        let mut next = Vec::new();
+        for page in before {
+            if !distance.contains_key(page) {
+                distance.insert(*page, links);
+                next.push(*page);
+            }
+        }
+        ring = next;
+    }
+    distance
+}
+
+fn page_of(archive: &Archive, url: &CanonicalUrl) -> Option<Page> {
+    let answer = match archive.get(url) {
+        Ok(answer) => answer?,
+        Err(error) => {
+            tracing::warn!(%url, %error, "left out");
+            return None;
+        }
+    };
+    let content_type = answer.content_type.as_deref();
+    let kind = DocumentKind::of(content_type, &answer.body)?;
+    let source = PageSource {
+        url,
+        content_type,
+        body: &answer.body,
+    };
+    Some(Page::parse(&source, kind, &PageLimits::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_is_counted_against_the_links() {
+        // 3 -> 2 -> 1 -> 0, 4 -> 0, 5 leads nowhere.
+        let id = UrlId;
+        let parents = BTreeMap::from([
+            (id(0), vec![id(1), id(4)]),
+            (id(1), vec![id(2)]),
+            (id(2), vec![id(3)]),
+        ]);
+        let distance = links_to_relevant(&BTreeSet::from([id(0)]), &parents);
+        let links = |n| distance.get(&id(n)).copied();
+        assert_eq!(
+            [links(0), links(1), links(2), links(3), links(4), links(5)],
+            [Some(0), Some(1), Some(2), Some(3), Some(1), None]
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! The folder of one crawl: its log and its own copy of the critic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prost::Message;
+
+use super::RegistryError;
+use crate::booking::{CrawlState, Event, SeedsEvent, StateEvent};
+use crate::clock::{Timestamp, chance};
+use crate::crawl::{SEED_PRIORITY, Spec};
+use crate::critic::{BayesJudge, CriticModel};
+use crate::frontier::{FrontierStore, SledStore};
+use crate::proto::v1;
+use crate::store::StoreOptions;
+use crate::taxonomy::Focus;
+use crate::url::CanonicalUrl;
+
+const MODEL: &str = "critic.model";
+const LOG: &str = "log";
+
+/// An opened crawl folder.
+pub(super) struct CrawlFolder {
+    pub(super) store: Arc<dyn FrontierStore>,
+    pub(super) judge: Arc<BayesJudge>,
+}
+
+/// A judge for `topics` from the model at `path`, and the model.
+fn judge_of(
+    path: &Path,
+    topics: &[String],
+) -> Result<(Arc<CriticModel>, Arc<BayesJudge>), RegistryError> {
+    let model = Arc::new(CriticModel::open(path)?);
+    let focus = Focus::new(topics.to_vec())?;
+    let judge = BayesJudge::new(Arc::clone(&model), &focus)?;
+    Ok((model, Arc::new(judge)))
+}
+
+impl CrawlFolder {
+    /// Opens the folder of an existing crawl whose focus is `topics`.
+    pub(super) fn open(folder: &Path) -> Result<Self, RegistryError> {
+        let store = SledStore::open(&folder.join(LOG), &StoreOptions::default())?;
+        let spec = spec_of(&store)?;
+        let (_, judge) = judge_of(&folder.join(MODEL), &spec.topics)?;
+        Ok(Self {
+            store: Arc::new(store),
+            judge,
+        })
+    }
+
+    /// Makes the folder of a new crawl, whole or not at all.
+    pub(super) fn create(
+        folder: &Path,
+        raw: &v1::CrawlSpec,
+        spec: &Spec,
+        now: Timestamp,
+    ) -> Result<(), RegistryError> {
+        let (model, _) = judge_of(&spec.critic, &spec.topics)?;
+        let seeds = seeds_of(spec, &model)?;
+        let half = beside(folder, "new");
+        let made = Self::fill(&half, raw, spec, seeds, now)
+            .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)));
+        if made.is_err() {
+            // What stands there is no crawl; the error that matters is the first one.
+            let _ = fs::remove_dir_all(&half);
+        }
+        made
+    }
+
+    fn fill(
+        half: &Path,
+        raw: &v1::CrawlSpec,
+        spec: &Spec,
+        seeds: Vec<CanonicalUrl>,
+        now: Timestamp,
+    ) -> Result<(), RegistryError> {
+        if half.exists() {
+            fs::remove_dir_all(half).map_err(|error| io(half, error))?;
+        }
+        fs::create_dir_all(half).map_err(|error| io(half, error))?;
+        let model = half.join(MODEL);
+        fs::copy(&spec.critic, &model).map_err(|error| io(&model, error))?;
+        let store = SledStore::open(&half.join(LOG), &StoreOptions::default())?;
+        store.append(Event::SpecChange(raw.encode_to_vec()));
+        store.append(Event::State(StateEvent {
+            state: CrawlState::Running,
+            reason: "created".to_owned(),
+            at: now,
+        }));
+        store.append(Event::Seeds(SeedsEvent {
+            urls: seeds,
+            priority: SEED_PRIORITY,
+            at: now,
+        }));
+        store.flush()?;
+        Ok(())
+    }
+
+    /// Removes the folder: first out of sight, then its data.
+    pub(super) fn delete(folder: &Path) -> Result<(), RegistryError> {
+        let gone = beside(folder, "deleted");
+        fs::rename(folder, &gone).map_err(|error| io(folder, error))?;
+        fs::remove_dir_all(&gone).map_err(|error| io(&gone, error))
+    }
+
+    /// Removes what a crash left of crawls half made or half deleted.
+    pub(super) fn clean(crawls: &Path) -> Result<(), RegistryError> {
+        for folder in subfolders(crawls)? {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with('.') {
+                tracing::info!(folder = %folder.display(), "removing what was left half done");
+                fs::remove_dir_all(&folder).map_err(|error| io(&folder, error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The folders in `crawls`, sorted.
+pub(super) fn subfolders(crawls: &Path) -> Result<Vec<PathBuf>, RegistryError> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(crawls).map_err(|error| io(crawls, error))? {
+        let path = entry.map_err(|error| io(crawls, error))?.path();
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+fn spec_of(store: &dyn FrontierStore) -> Result<v1::CrawlSpec, RegistryError> {
+    let no_spec = |words: String| RegistryError::Damaged(format!("the crawl's log {words}"));
+    match store.event(crate::booking::Seq(1))? {
+        Some(Event::SpecChange(bytes)) => v1::CrawlSpec::decode(bytes.as_slice())
+            .map_err(|error| no_spec(format!("begins with a damaged spec: {error}"))),
+        _ => Err(no_spec("does not begin with its spec".to_owned())),
+    }
+}
+
+fn seeds_of(spec: &Spec, model: &CriticModel) -> Result<Vec<CanonicalUrl>, RegistryError> {
+    use rand::seq::SliceRandom;
+
+    let mut seeds = spec.seeds.clone();
+    if spec.example_seeds > 0 {
+        let focus = Focus::new(spec.topics.clone())?;
+        let mut examples: Vec<CanonicalUrl> = model
+            .examples_of(&focus)?
+            .into_iter()
+            .filter_map(|url| CanonicalUrl::parse(url).ok())
+            .collect();
+        examples.sort();
+        examples.dedup();
+        examples.shuffle(&mut chance(spec.seed, "example seeds"));
+        examples.truncate(spec.example_seeds);
+        seeds.extend(examples);
+    }
+    let mut seen = std::collections::HashSet::new();
+    seeds.retain(|url| seen.insert(url.clone()));
+    if seeds.is_empty() {
+        return Err(RegistryError::NoSeeds);
+    }
+    Ok(seeds)
+}
+
+fn beside(folder: &Path, suffix: &str) -> PathBuf {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    folder.with_file_name(format!(".{name}.{suffix}"))
+}
+
+fn io(path: &Path, error: std::io::Error) -> RegistryError {
+    RegistryError::Io {
+        path: path.to_path_buf(),
+        error,
+    }
+}
