@@ -35,7 +35,8 @@ pub struct StoredAnswer<'a> {
 /// A WARC file that grows record by record.
 ///
 /// Each record is handed to the system in one write. If that fails, the file is cut back to its
-/// last whole record. Nothing is sure to outlive a crash of the machine before [`sync`](Self::sync).
+/// last whole record. Nothing is sure to outlive a crash of the machine before
+/// [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct WarcWriter {
     path: PathBuf,

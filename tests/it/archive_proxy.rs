@@ -398,6 +398,43 @@ async fn stopping_cuts_off_what_is_not_finished_within_the_grace() {
     }
 }
 
+/// A page that no socket's buffers hold.
+struct Vast;
+
+impl Library for Vast {
+    async fn answer(&self, url: &CanonicalUrl) -> Answer {
+        let vast = url.as_str().ends_with("/vast");
+        Answer::text(200, "x".repeat(if vast { 64 << 20 } else { 1 }))
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_never_reads_does_not_keep_others_out() {
+    let limits = ProxyLimits {
+        connections_max: 1,
+        silence: Duration::from_millis(300),
+        ..ProxyLimits::default()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let library = Arc::new(Vast);
+    let running = tokio::spawn(serve(
+        library,
+        listener,
+        None,
+        limits,
+        std::future::pending(),
+    ));
+    let mut deaf = TcpStream::connect(address).await.unwrap();
+    let request = b"GET http://made.up.example/vast HTTP/1.1\r\n\r\n";
+    deaf.write_all(request).await.unwrap();
+    let mut second = TcpStream::connect(address).await.unwrap();
+    let reply = ask_over(&mut second, "GET http://made.up.example/ HTTP/1.1").await;
+    assert_eq!(reply.status, 200);
+    drop(deaf);
+    running.abort();
+}
+
 #[tokio::test]
 async fn a_client_beyond_the_bound_waits_for_another_to_leave() {
     let limits = ProxyLimits {

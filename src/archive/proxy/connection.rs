@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::patience::Patient;
 use super::{Answer, Authority, Library, ProxyLimits};
 use crate::archive::response::is_of_connection;
 use crate::url::CanonicalUrl;
@@ -71,6 +72,7 @@ impl<L: Library> Connection<L> {
     pub(super) async fn run(&self, stream: TcpStream) {
         // Answers are whole: waiting to fill a packet would only delay them.
         let _ = stream.set_nodelay(true);
+        let stream = Patient::new(stream, self.limits.silence);
         let Some(tunnel) = self.serve(stream, Scope::Proxy).await else {
             return;
         };

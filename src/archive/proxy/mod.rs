@@ -8,6 +8,7 @@
 mod authority;
 mod connection;
 mod library;
+mod patience;
 
 use std::future::Future;
 use std::io;
@@ -29,7 +30,8 @@ use connection::Connection;
 pub struct ProxyLimits {
     /// Connections at a time; further ones wait to be accepted. At least 1.
     pub connections_max: usize,
-    /// How long a client may stay silent: before and between requests, and in a TLS handshake.
+    /// How long a client may stay silent before and between requests and in a TLS handshake, and
+    /// how long it may take nothing of an answer.
     pub silence: Duration,
     /// How long running answers may take once the proxy is asked to stop.
     pub grace: Duration,
