@@ -169,11 +169,12 @@ async fn a_replay_keeps_the_promises_of_a_source() {
 #[tokio::test]
 async fn a_request_says_who_asks_and_for_what() {
     let site = Site::start().await;
-    let url = site.url("/page?a=%zz&b=|");
+    // What the WHATWG rules leave unencoded has to pass through as it is.
+    let url = site.url("/a|b^c[d]\\~%7e;=@?a=%zz&b=|`{}'");
     failure(&direct(), &url).await;
     let head = site.heads().remove(0).to_ascii_lowercase();
     assert!(
-        head.starts_with("get /page?a=%zz&b=| http/1.1\r\n"),
+        head.starts_with("get /a|b^c[d]/~%7e;=@?a=%zz&b=|`{}%27 http/1.1\r\n"),
         "{head}"
     );
     for line in [
@@ -287,7 +288,14 @@ async fn what_came_before_a_break_is_kept_and_nothing_is_a_failure() {
 async fn connections_are_used_again_but_not_under_other_rules() {
     let site = Site::start().await;
     let source = direct();
-    for path in ["/page", "/moved", "/missing", "/image", "/page"] {
+    for path in [
+        "/page",
+        "/moved",
+        "/moved-chunked",
+        "/missing",
+        "/image",
+        "/page",
+    ] {
         source.fetch(request(&site.url(path))).await;
     }
     assert_eq!(site.connections(), 1);
@@ -298,6 +306,24 @@ async fn connections_are_used_again_but_not_under_other_rules() {
     other.guard = Arc::new(GuardRules::parse(&["127.0.0.1/32"]).unwrap());
     assert!(matches!(source.fetch(other).await, Outcome::Response(_)));
     assert_eq!(site.connections(), 2);
+}
+
+#[tokio::test]
+async fn more_rule_sets_than_are_kept_do_no_harm() {
+    let site = Site::start().await;
+    let source = direct();
+    for round in 0..2 {
+        for number in 0..40 {
+            let mut one = request(&site.url("/page"));
+            let ranges = ["127.0.0.0/8".to_owned(), format!("10.0.{number}.0/24")];
+            one.guard = Arc::new(GuardRules::parse(&ranges).unwrap());
+            let outcome = source.fetch(one).await;
+            assert!(
+                matches!(outcome, Outcome::Response(_)),
+                "{round} {number}: {outcome:?}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 
 use crate::clock::Timestamp;
@@ -120,12 +120,10 @@ async fn collect(mut body: Incoming, bytes_max: usize) -> Result<WireBody, Fetch
 
 /// Reads a small body to its end and drops any other, which closes the connection.
 async fn drain(body: Incoming) {
-    if body
-        .size_hint()
-        .upper()
-        .is_some_and(|size| size <= DRAIN_BYTES_MAX)
-    {
-        // Either way the outcome stands: at worst the next request opens a new connection.
-        let _ = tokio::time::timeout(DRAIN_TIME, body.collect()).await;
+    if body.size_hint().lower() <= DRAIN_BYTES_MAX {
+        let bytes_max = usize::try_from(DRAIN_BYTES_MAX).unwrap_or(usize::MAX);
+        let rest = Limited::new(body, bytes_max).collect();
+        // However it ends the outcome stands: at worst the next request opens a new connection.
+        let _ = tokio::time::timeout(DRAIN_TIME, rest).await;
     }
 }

@@ -153,6 +153,11 @@ fn well_formed(path: &str) -> Option<(Vec<u8>, Then)> {
         "/moved" => (redirect(b"/page"), KeepAlive),
         "/moved-utf8" => (redirect("/caf\u{e9}".as_bytes()), KeepAlive),
         "/loop" => (redirect(b"/loop"), KeepAlive),
+        "/moved-chunked" => {
+            let head = "HTTP/1.1 301 Moved\r\nLocation: /page\r\nTransfer-Encoding: chunked";
+            let body = "4\r\nmove\r\n0\r\n\r\n";
+            (format!("{head}\r\n\r\n{body}").into_bytes(), KeepAlive)
+        }
         "/lost" => (with("302 Found", "", b""), KeepAlive),
         "/astray" => (redirect(b"mailto:nobody@h.test"), KeepAlive),
         "/choices" => (with("300 Multiple Choices", "", b""), KeepAlive),
