@@ -115,14 +115,6 @@ impl SledStore {
         })
     }
 
-    fn missing(&self, seq: Seq) -> StoreFailure {
-        StoreFailure(format!(
-            "event {} is missing in {}, though later ones are there; take the store from a backup",
-            seq.0,
-            self.store.folder().display()
-        ))
-    }
-
     /// The durable part of a scan; false if the visitor had enough.
     fn scan_durable(
         &self,
@@ -130,28 +122,13 @@ impl SledStore {
         to: u64,
         visit: &mut dyn FnMut(Seq, Event) -> bool,
     ) -> Result<bool, StoreFailure> {
-        let mut expected = from;
-        let mut failure = None;
-        let mut goes_on = true;
+        let mut outcome = Ok(true);
         self.store.scan(from..=to, &mut |key, record| {
-            let seq = Seq(expected);
-            let event = if key == expected {
-                self.decode(seq, record)
-            } else {
-                Err(self.missing(seq))
-            };
-            expected += 1;
-            match event {
-                Ok(event) => goes_on = visit(seq, event),
-                Err(error) => failure = Some(error),
-            }
-            goes_on && failure.is_none()
+            let seq = Seq(key);
+            outcome = self.decode(seq, record).map(|event| visit(seq, event));
+            matches!(outcome, Ok(true))
         })?;
-        match failure {
-            Some(failure) => Err(failure),
-            None if goes_on && expected <= to => Err(self.missing(Seq(expected))),
-            None => Ok(goes_on),
-        }
+        outcome
     }
 }
 
@@ -205,11 +182,8 @@ impl FrontierStore for SledStore {
         if let Some(waiting) = self.read_pending().get(seq) {
             return Ok(Some(waiting.event.clone()));
         }
-        match self.store.record(seq.0)? {
-            Some(record) => self.decode(seq, &record).map(Some),
-            None if seq.0 != 0 && seq <= self.durable() => Err(self.missing(seq)),
-            None => Ok(None),
-        }
+        let record = self.store.record(seq.0)?;
+        record.map(|bytes| self.decode(seq, &bytes)).transpose()
     }
 
     fn link_url(&self, at: Reference) -> Result<CanonicalUrl, StoreFailure> {

@@ -143,7 +143,7 @@ pub enum StoreError {
         detail: String,
     },
     /// A record is not what was written.
-    #[error("record {key} in {} is damaged: {detail}", .folder.display())]
+    #[error("record {key} in {} is damaged: {detail}; take the store from a backup", .folder.display())]
     Record {
         /// The store.
         folder: PathBuf,
@@ -152,8 +152,8 @@ pub enum StoreError {
         /// What is wrong.
         detail: &'static str,
     },
-    /// Keys must rise.
-    #[error("record {key} does not come after record {last}; keys of a store rise")]
+    /// Keys must rise by one.
+    #[error("record {key} does not follow record {last}; keys of a store rise by one")]
     Order {
         /// The key that was given.
         key: u64,

@@ -20,6 +20,10 @@ mod error;
 mod flushed;
 mod log;
 mod open;
+mod place;
+#[cfg(test)]
+mod process_tests;
+mod segment_reader;
 mod segments;
 mod space;
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use super::flushed::{self, FlushedMark};
-use super::segments::{self, Place, SegmentReader, SegmentWriter};
+use super::place::{self, Place};
+use super::segment_reader::SegmentReader;
+use super::segments::SegmentWriter;
 use super::{OpenError, Store, database, space};
 
 /// The version of the layout in docs/store.md.
@@ -105,7 +107,7 @@ fn refuse_foreign(folder: &Path) -> Result<(), OpenError> {
             &*name,
             LOCK_NAME | flushed::FILE_NAME | database::FOLDER_NAME
         );
-        if !ours && segments::number_of(&name).is_none() {
+        if !ours && place::number_of(&name).is_none() {
             return Err(OpenError::NotAStore {
                 folder: folder.to_owned(),
                 found: name.into_owned(),
@@ -135,7 +137,7 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
 /// Payloads without a database are somebody's data, not rubbish: a new database would delete them.
 fn refuse_headless(folder: &Path) -> Result<(), OpenError> {
     let data = folder.join(database::FOLDER_NAME).join("db");
-    let segment = segments::path_of(folder, 1);
+    let segment = place::path_of(folder, 1);
     if segment.exists() && !data.exists() {
         return Err(OpenError::Corrupt {
             path: data,

@@ -1,109 +1,20 @@
-//! Payloads in append-only segment files, `payload-000001.seg` and up.
+//! Payloads in append-only segment files, `payload-000001.seg` and up: the writing side.
 //!
 //! A segment starts with [`MAGIC`]; then come payloads, each as length and CRC-32 (both u32,
 //! little-endian) and its bytes. A [`Place`] stands in the record and says the same once more, so
 //! that a read notices when either of the two is wrong.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use super::place::{MAGIC, Place, number_of, path_of};
 use super::{OpenError, StoreError};
-
-/// First bytes of every segment; the last one is the version.
-const MAGIC: [u8; 8] = *b"apseg\0\0\x01";
-
-/// Bytes before a payload.
-const HEADER_BYTES: usize = 8;
 
 /// Bytes gathered before they go to the file.
 const BUFFER_BYTES: usize = 1 << 20;
-
-/// Segments kept open for reading.
-const READERS_MAX: usize = 32;
-
-/// Where a payload lies. Length 0: there is none, and `offset` is where the next one would begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) segment: u32,
-    pub(super) offset: u64,
-    pub(super) length: u32,
-    pub(super) crc: u32,
-}
-
-impl Place {
-    /// Bytes of a place within a record.
-    pub(super) const BYTES: usize = 20;
-
-    /// Where the first payload of a store goes.
-    pub(super) const START: Self = Self {
-        segment: 1,
-        offset: MAGIC.len() as u64,
-        length: 0,
-        crc: 0,
-    };
-
-    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..4].copy_from_slice(&self.segment.to_le_bytes());
-        bytes[4..12].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.length.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.crc.to_le_bytes());
-        bytes
-    }
-
-    /// The place at the start of a record's value, and the rest; `None` if it is too short.
-    pub(super) fn split(value: &[u8]) -> Option<(Self, &[u8])> {
-        let (segment, rest) = value.split_first_chunk::<4>()?;
-        let (offset, rest) = rest.split_first_chunk::<8>()?;
-        let (length, rest) = rest.split_first_chunk::<4>()?;
-        let (crc, rest) = rest.split_first_chunk::<4>()?;
-        let place = Self {
-            segment: u32::from_le_bytes(*segment),
-            offset: u64::from_le_bytes(*offset),
-            length: u32::from_le_bytes(*length),
-            crc: u32::from_le_bytes(*crc),
-        };
-        Some((place, rest))
-    }
-
-    /// The first byte after it.
-    pub(super) fn end(self) -> u64 {
-        match self.length {
-            0 => self.offset,
-            length => self
-                .offset
-                .saturating_add(HEADER_BYTES as u64 + u64::from(length)),
-        }
-    }
-
-    /// The empty place behind it.
-    pub(super) fn after(self) -> Self {
-        Self {
-            segment: self.segment,
-            offset: self.end(),
-            length: 0,
-            crc: 0,
-        }
-    }
-}
-
-/// The path of a segment.
-pub(super) fn path_of(folder: &Path, segment: u32) -> PathBuf {
-    folder.join(format!("payload-{segment:06}.seg"))
-}
-
-/// The number in a segment's file name; `None` for any other file.
-pub(super) fn number_of(name: &str) -> Option<u32> {
-    name.strip_prefix("payload-")?
-        .strip_suffix(".seg")?
-        .parse()
-        .ok()
-}
 
 /// Appends payloads; knows the end of what is committed and can go back to it.
 pub(super) struct SegmentWriter {
@@ -282,69 +193,5 @@ fn cut(path: &Path, end: u64, nothing_committed: bool) -> Result<(), OpenError> 
                  from a backup"
             ),
         }),
-    }
-}
-
-/// Reads payloads, from any thread.
-pub(super) struct SegmentReader {
-    folder: PathBuf,
-    open: Mutex<BTreeMap<u32, Arc<File>>>,
-}
-
-impl SegmentReader {
-    pub(super) fn new(folder: &Path) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            open: Mutex::default(),
-        }
-    }
-
-    /// The payload at `place`, checked.
-    pub(super) fn read(&self, place: Place) -> Result<Vec<u8>, StoreError> {
-        let path = path_of(&self.folder, place.segment);
-        let io = |cause| StoreError::Io {
-            path: path.clone(),
-            cause,
-        };
-        let corrupt = |detail: String| StoreError::Corrupt {
-            path: path.clone(),
-            offset: place.offset,
-            detail,
-        };
-        let file = self.file(place.segment, &path).map_err(io)?;
-        // Before memory is taken for a length that may be damaged.
-        let length = file.metadata().map_err(io)?.len();
-        if place.end() > length {
-            return Err(corrupt(format!(
-                "a payload of {} bytes should lie there, the file ends at byte {length}",
-                place.length
-            )));
-        }
-        let mut header = [0; HEADER_BYTES];
-        let mut bytes = vec![0; place.length as usize];
-        file.read_exact_at(&mut header, place.offset).map_err(io)?;
-        file.read_exact_at(&mut bytes, place.offset + HEADER_BYTES as u64)
-            .map_err(io)?;
-        let expected = [place.length.to_le_bytes(), place.crc.to_le_bytes()];
-        if header != *expected.as_flattened() {
-            return Err(corrupt("another payload begins there".into()));
-        }
-        if crc32fast::hash(&bytes) != place.crc {
-            return Err(corrupt("the checksum of the payload is wrong".into()));
-        }
-        Ok(bytes)
-    }
-
-    fn file(&self, segment: u32, path: &Path) -> io::Result<Arc<File>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = open.get(&segment) {
-            return Ok(file.clone());
-        }
-        let file = Arc::new(File::open(path)?);
-        if open.len() >= READERS_MAX {
-            open.pop_first();
-        }
-        open.insert(segment, file.clone());
-        Ok(file)
     }
 }

@@ -340,7 +340,7 @@ fn a_write_whose_segment_cannot_be_written_can_be_repeated() {
     let store = open(home.path());
     commit(&store, 1..=1).unwrap();
     // A folder where the next segment should go.
-    let blocked = super::segments::path_of(home.path(), 2);
+    let blocked = super::place::path_of(home.path(), 2);
     fs::create_dir(&blocked).unwrap();
     let error = commit(&store, 2..=20).unwrap_err();
     assert!(
@@ -356,12 +356,14 @@ fn a_write_whose_segment_cannot_be_written_can_be_repeated() {
 }
 
 #[test]
-fn keys_must_rise() {
+fn keys_rise_by_one() {
     let home = TempDir::new().unwrap();
     let store = open(home.path());
     commit(&store, 1..=2).unwrap();
     let error = commit(&store, 2..=3).unwrap_err();
     assert!(matches!(error, StoreError::Order { key: 2, last: 2 }));
+    let error = commit(&store, 4..=5).unwrap_err();
+    assert!(matches!(error, StoreError::Order { key: 4, last: 2 }));
     assert_holds(&store, 2);
 }
 
@@ -420,4 +422,26 @@ fn a_damaged_database_is_an_error_and_neither_a_panic_nor_a_shorter_log() {
             }
         }
     }
+}
+
+#[test]
+fn a_gap_in_the_numbers_is_damage() {
+    let (_home, stops) = stops();
+    let database = sled::open(stops[5].join("sled")).unwrap();
+    let log = database.open_tree("log").unwrap();
+    log.remove(4_u64.to_be_bytes()).unwrap();
+    drop((log, database));
+    let store = open(&stops[5]);
+    let words = "record 4 in";
+    let error = store.record(4).unwrap_err().to_string();
+    assert!(error.starts_with(words), "{error}");
+    let error = store.payload(4).unwrap_err().to_string();
+    assert!(error.starts_with(words), "{error}");
+    let mut seen = Vec::new();
+    let scan = store.scan(2..=9, &mut |key, _| {
+        seen.push(key);
+        true
+    });
+    assert!(scan.unwrap_err().to_string().starts_with(words));
+    assert_eq!(seen, [2, 3]);
 }
