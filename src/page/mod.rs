@@ -16,6 +16,7 @@ mod prescan;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod writer;
 
 pub use kind::DocumentKind;
 
@@ -134,7 +135,7 @@ impl Page {
         let (text, charset) = charset::decode(source.body, source.content_type, kind);
         let mut page = match kind {
             DocumentKind::Html => walk::read_tree(&guard::build(&text, limits), source.url, limits),
-            DocumentKind::Text => walk::read_text(&text, limits),
+            DocumentKind::Text => writer::read_text(&text, limits),
         };
         page.charset = charset;
         page

@@ -1,14 +1,12 @@
 //! From the tree to the page: leaves, words and links, in one pass without recursion.
 
-use std::collections::HashMap;
-
 use html5ever::{LocalName, local_name};
 use url::Url;
 
 use super::arena::{DOCUMENT, Element, NodeKind, Tree};
 use super::markup;
+use super::writer::{Writer, count};
 use super::{Link, LinkElement, Page, PageLimits, TAG_PATH_MAX};
-use crate::text::for_each_word;
 use crate::url::CanonicalUrl;
 
 /// The longest title that is kept, in bytes.
@@ -31,16 +29,6 @@ pub(super) fn read_tree(tree: &Tree, url: &CanonicalUrl, limits: &PageLimits) ->
     reader.writer.finish()
 }
 
-/// Reads plain text: one leaf a line.
-pub(super) fn read_text(text: &str, limits: &PageLimits) -> Page {
-    let mut writer = Writer::new(limits.leaves_max);
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        writer.add_words(line);
-        writer.end_leaf();
-    }
-    writer.finish()
-}
-
 /// What links are resolved against: the first `base` with a target, else the page itself.
 fn base_of(tree: &Tree, url: &CanonicalUrl) -> Option<Url> {
     let page = url.to_url().ok()?;
@@ -54,77 +42,6 @@ fn base_of(tree: &Tree, url: &CanonicalUrl) -> Option<Url> {
         Some(base) if matches!(base.scheme(), "http" | "https") => base,
         _ => page,
     })
-}
-
-/// The words and leaves of a page in the making.
-struct Writer {
-    page: Page,
-    index: HashMap<String, u32>,
-    leaves_max: usize,
-}
-
-impl Writer {
-    fn new(leaves_max: usize) -> Self {
-        Self {
-            page: Page::default(),
-            index: HashMap::new(),
-            leaves_max,
-        }
-    }
-
-    fn leaves(&self) -> usize {
-        self.page.leaf_ends.len()
-    }
-
-    fn is_full(&self) -> bool {
-        self.leaves() >= self.leaves_max
-    }
-
-    /// Adds words to the leaf that ends next.
-    fn add_words(&mut self, text: &str) {
-        if self.is_full() {
-            return;
-        }
-        let Self { page, index, .. } = self;
-        for_each_word(text, |word| {
-            let number = number_of(word, index, &mut page.vocabulary);
-            page.words.push(number);
-        });
-    }
-
-    fn end_leaf(&mut self) {
-        if !self.is_full() {
-            self.page.leaf_ends.push(count(self.page.words.len()));
-        }
-    }
-
-    fn set_title(&mut self, title: String) {
-        let Self { page, index, .. } = self;
-        for_each_word(&title, |word| {
-            let number = number_of(word, index, &mut page.vocabulary);
-            page.title_words.push(number);
-        });
-        self.page.title = title;
-    }
-
-    fn finish(self) -> Page {
-        self.page
-    }
-}
-
-fn number_of(word: &str, index: &mut HashMap<String, u32>, vocabulary: &mut Vec<String>) -> u32 {
-    if let Some(number) = index.get(word) {
-        return *number;
-    }
-    let number = count(vocabulary.len());
-    vocabulary.push(word.to_owned());
-    index.insert(word.to_owned(), number);
-    number
-}
-
-/// A count as it is stored; a body of 4 GB would be needed to pass the range.
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// An element that the walk is inside of.
@@ -328,8 +245,9 @@ impl<'a> Reader<'a> {
     }
 
     fn add_link(&mut self, link: Link) -> Option<usize> {
+        let takes_no_leaf = self.writer.takes_no_leaf();
         let page = &mut self.writer.page;
-        if page.links.len() >= self.links_max || self.writer.leaves_max == 0 {
+        if page.links.len() >= self.links_max || takes_no_leaf {
             page.links_dropped += 1;
             return None;
         }
