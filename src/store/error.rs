@@ -119,8 +119,8 @@ pub enum StoreError {
     },
     /// The database refuses to go on.
     #[error(
-        "database in {}: {cause}; after a disk error it accepts no more writes: mend the disk and \
-         start again",
+"database in {}: {cause}; after a failed write it takes no more: look at the disk and \
+         start again; what is on disk is whole",
         .folder.display()
     )]
     Database {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sled::transaction::TransactionError;
@@ -45,6 +45,9 @@ pub struct Store {
     pub(super) reader: SegmentReader,
     pub(super) last: AtomicU64,
     pub(super) free_bytes_min: AtomicU64,
+    /// A write to sled failed. Its own error is sticky; a failed sync is not, and the system may call
+    /// the next one good though the bytes are gone.
+    pub(super) broken: AtomicBool,
     /// Held until everything above is closed: fields are dropped in this order.
     pub(super) _lock: File,
 }
@@ -85,6 +88,10 @@ impl Store {
         if group.is_empty() {
             return Ok(());
         }
+        if self.broken.load(Ordering::Relaxed) {
+            let words = "an earlier write to it failed".to_owned();
+            return Err(self.database_error(sled::Error::Unsupported(words)));
+        }
         self.check_space(group)?;
         // What an earlier call appended and could not finish is appended anew.
         writer.rewind();
@@ -95,15 +102,9 @@ impl Store {
             values.push((entry.key.to_be_bytes(), value));
         }
         writer.sync()?;
-        for values in values.chunks(TRANSACTION_RECORDS_MAX) {
-            self.write_records(values)?;
-        }
-        database::guarded(|| self.database.flush()).map_err(|cause| self.database_error(cause))?;
-        let data_path = self.folder.join(database::FOLDER_NAME).join("db");
-        self.data.sync_data().map_err(|cause| StoreError::Io {
-            path: data_path,
-            cause,
-        })?;
+        self.write_database(&values)
+            .inspect_err(|_| self.broken.store(true, Ordering::Relaxed))
+            .map_err(|cause| self.database_error(cause))?;
         self.mark.set(last).map_err(|cause| StoreError::Io {
             path: self.folder.join(flushed::FILE_NAME),
             cause,
@@ -135,22 +136,27 @@ impl Store {
         Ok(())
     }
 
-    /// One transaction: atomic, and within sled's cache limit, which a plain `apply_batch` at random
-    /// keys ignores (at rising keys no difference was seen).
-    fn write_records(&self, values: &[([u8; 8], Vec<u8>)]) -> Result<(), StoreError> {
-        let written = database::guarded(|| {
-            let outcome = self.log.transaction(|log| {
-                for (key, value) in values {
-                    log.insert(key, value.as_slice())?;
+    /// Records into sled, durably.
+    ///
+    /// Written in transactions: atomic, and within sled's cache limit, which a plain `apply_batch` at
+    /// random keys ignores (at rising keys no difference was seen).
+    fn write_database(&self, values: &[([u8; 8], Vec<u8>)]) -> sled::Result<()> {
+        for values in values.chunks(TRANSACTION_RECORDS_MAX) {
+            database::guarded(|| {
+                let outcome = self.log.transaction(|log| {
+                    for (key, value) in values {
+                        log.insert(key, value.as_slice())?;
+                    }
+                    Ok::<_, sled::transaction::ConflictableTransactionError<()>>(())
+                });
+                match outcome {
+                    Ok(()) | Err(TransactionError::Abort(())) => Ok(()), // it never aborts
+                    Err(TransactionError::Storage(cause)) => Err(cause),
                 }
-                Ok::<_, sled::transaction::ConflictableTransactionError<()>>(())
-            });
-            match outcome {
-                Ok(()) | Err(TransactionError::Abort(())) => Ok(()), // it never aborts
-                Err(TransactionError::Storage(cause)) => Err(cause),
-            }
-        });
-        written.map_err(|cause| self.database_error(cause))
+            })?;
+        }
+        database::guarded(|| self.database.flush())?;
+        Ok(self.data.sync_data()?)
     }
 
     fn database_error(&self, cause: sled::Error) -> StoreError {

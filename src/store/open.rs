@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::flushed::{self, FlushedMark};
 use super::place::{self, Place};
@@ -91,6 +91,7 @@ impl Store {
             reader: SegmentReader::new(folder),
             last: AtomicU64::new(last),
             free_bytes_min: AtomicU64::new(options.free_bytes_min),
+            broken: AtomicBool::new(false),
             _lock: lock,
         })
     }

@@ -445,3 +445,25 @@ fn a_gap_in_the_numbers_is_damage() {
     assert!(scan.unwrap_err().to_string().starts_with(words));
     assert_eq!(seen, [2, 3]);
 }
+
+#[test]
+fn after_a_failed_write_to_the_database_only_a_new_start_helps() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    commit(&store, 1..=2).unwrap();
+    // A pipe cannot be synced: the last step of writing to the database fails.
+    let (_reader, writer) = std::io::pipe().unwrap();
+    let pipe = fs::File::from(std::os::fd::OwnedFd::from(writer));
+    let data = std::mem::replace(&mut store.data, pipe);
+    let error = commit(&store, 3..=4).unwrap_err();
+    assert!(matches!(error, StoreError::Database { .. }), "{error}");
+    store.data = data;
+    let error = commit(&store, 3..=4).unwrap_err().to_string();
+    assert!(error.contains("an earlier write to it failed"), "{error}");
+    assert_holds(&store, 2);
+    drop(store);
+    // What sled had taken is a prefix of what was tried.
+    let store = open(home.path());
+    assert_holds(&store, store.last());
+    assert!((2..=4).contains(&store.last()));
+}
