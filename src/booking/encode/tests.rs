@@ -278,3 +278,55 @@ fn the_sign_of_a_zero_priority_survives() {
     };
     assert!(back.priority.is_sign_negative());
 }
+
+#[test]
+fn a_link_costs_nine_bytes_where_all_have_one_priority_and_none_is_refused() {
+    let page = |count: u32| {
+        let link = |n| LinkFact {
+            target: UrlId(u64::from(n) << 40),
+            host: n % 4,
+            priority: 3.25,
+            refusal: None,
+        };
+        let moment = Timestamp(1_795_000_000_000);
+        let event = Event::Page(PageBooking {
+            lease: LeaseFacts {
+                url: CanonicalUrl::from_stored("https://www.example.org/department/7.html".into()),
+                references: vec![
+                    Reference {
+                        seq: Seq(40_000),
+                        link: 9
+                    };
+                    4
+                ],
+                depth: 3,
+                is_seed: false,
+                priority: 3.25,
+                leased_at: moment,
+                finished_at: moment,
+                requests: 1,
+                host_next_at: moment,
+            },
+            status: 200,
+            content_type: "text/html; charset=utf-8".into(),
+            body_bytes: 20_000,
+            body_digest: 7,
+            truncated: false,
+            title: "Department of Computer Science: People".into(),
+            judgement: Judgement {
+                log_odds: 3.25,
+                best: vec![(3, -0.1), (4, -2.0), (5, -4.0)],
+                near_focus: true,
+                version: 1,
+            },
+            links: (0..count).map(link).collect(),
+            hosts: vec![HostKey::from_stored("host1.example.org"); 4],
+            links_dropped: 0,
+            evidence: Vec::new(),
+        });
+        encode(&event).len()
+    };
+    // 8 for the target, 1 for the host; lengths of the columns are those of protobuf.
+    assert_eq!(page(28) - page(27), 9);
+    assert!(page(27) < 600, "{}", page(27));
+}

@@ -111,13 +111,14 @@ pub(super) fn a_page_is_read_from_its_evidence<S: Subject>() {
         charset: "UTF-8",
         ..Page::default()
     };
-    let bytes = evidence::encode(&page);
-    let seq = store.append(booking(1, bytes.clone()));
+    let seq = store.append(booking(1, evidence::encode(&page)));
     fill(&store, 2);
     for _pending_then_durable in 0..2 {
-        assert_eq!(store.page(seq).ok(), evidence::decode(&bytes).ok());
+        assert_eq!(store.page(seq).unwrap(), page);
         let at = Reference { seq, link: 0 };
-        assert_eq!(store.link_url(at).ok(), evidence::link_url(&bytes, 0).ok());
+        assert_eq!(store.link_url(at).unwrap(), page.links[0].target);
+        let none = Reference { seq, link: 1 };
+        assert!(store.link_url(none).is_err());
         let error = store.page(Seq(2)).unwrap_err().to_string();
         assert!(error.contains("event 2 is no page"), "{error}");
         assert!(store.page(Seq(3)).is_err());
