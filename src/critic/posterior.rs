@@ -5,17 +5,22 @@ use std::cmp::Ordering;
 use crate::critic::judge::{BEST_CLASSES_MAX, ClassId, ClassScore, Verdict};
 use crate::critic::weights::narrow;
 
+/// exp of this, times as many classes as there can be, is below the last digit of 1; most classes
+/// of a page lie below it, and need no exponential.
+const NEGLIGIBLE: f64 = -60.0;
+
 /// ln of the sum of exp(score), the maximum taken out first; minus infinity for nothing.
 pub(super) fn log_sum_exp(scores: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = scores.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
     }
-    largest
-        + scores
-            .map(|score| (score - largest).exp())
-            .sum::<f64>()
-            .ln()
+    let sum: f64 = scores
+        .map(|score| score - largest)
+        .filter(|below| *below > NEGLIGIBLE)
+        .map(f64::exp)
+        .sum();
+    largest + sum.ln()
 }
 
 /// The classes of a focus and those near it.
@@ -36,8 +41,9 @@ pub(super) fn verdict(scores: &[f64], focus: &FocusClasses, version: u64) -> Ver
                 .map(|(s, _)| *s),
         )
     };
-    let log_odds = narrow(side(true) - side(false)).clamp(f32::MIN, f32::MAX);
-    let all = log_sum_exp(scores.iter().copied());
+    let (inside, outside) = (side(true), side(false));
+    let log_odds = narrow(inside - outside).clamp(f32::MIN, f32::MAX);
+    let all = log_sum_exp([inside, outside].into_iter());
     let best: Vec<ClassScore> = best_classes(scores)
         .into_iter()
         .map(|class| ClassScore {
