@@ -131,7 +131,7 @@ impl Crawl {
         }
     }
 
-    fn step(&mut self, links: Links) {
+    fn step(&mut self, links: Links) -> Event {
         let lease = self.lease();
         let facts = LeaseFacts {
             url: url(self.page_at(lease.references[0]), self.hosts),
@@ -146,7 +146,9 @@ impl Crawl {
         };
         lease.host.release(self.now, self.now);
         self.seq += 1;
-        self.frontier.admit(Seq(self.seq), &page(facts, links));
+        let page = page(facts, links);
+        self.frontier.admit(Seq(self.seq), &page);
+        page
     }
 }
 

@@ -15,7 +15,6 @@ use crate::url::{CanonicalUrl, HostKey, UrlId};
 #[derive(Clone, Copy)]
 struct Offer {
     id: UrlId,
-    host: u32,
     reference: Reference,
     priority: f32,
     depth: u16,
@@ -39,7 +38,7 @@ impl Frontier {
 
     fn admit_page(&mut self, seq: Seq, page: &PageBooking) {
         let host = self.finish(seq, &page.lease);
-        self.hosts.count_fetch(host, &self.links);
+        self.hosts.count_fetch(host);
         let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
         numbers.resize(page.hosts.len(), None);
         let own = page.lease.url.id();
@@ -57,18 +56,16 @@ impl Frontier {
             if !self.scratch().targets.insert(link.target) {
                 continue;
             }
-            let Some(host) = self.host_of_link(page, link, &mut numbers) else {
-                debug_assert!(false, "event {}: link {index} has no host", seq.0);
-                continue;
-            };
-            self.offer(Offer {
+            let offer = Offer {
                 id: link.target,
-                host,
                 reference,
                 priority: checked_priority(link.priority),
                 depth,
                 hops: 0,
                 is_seed: false,
+            };
+            self.offer(&offer, |frontier| {
+                frontier.host_of_link(page, link, &mut numbers)
             });
         }
         numbers.clear();
@@ -85,9 +82,11 @@ impl Frontier {
         numbers: &mut [Option<u32>],
     ) -> Option<u32> {
         let at = link.host as usize;
+        let host = page.hosts.get(at);
+        debug_assert!(host.is_some(), "a page names no host for {}", link.target);
         let number = numbers.get_mut(at)?;
         if number.is_none() {
-            *number = Some(self.hosts.number_of(page.hosts.get(at)?));
+            *number = Some(self.hosts.number_of(host?));
         }
         *number
     }
@@ -96,7 +95,7 @@ impl Frontier {
         let lease = &failure.lease;
         if failure.is_final {
             let host = self.finish(seq, lease);
-            self.hosts.count_fetch(host, &self.links);
+            self.hosts.count_fetch(host);
             return;
         }
         let id = lease.url.id();
@@ -120,15 +119,16 @@ impl Frontier {
             self.refuse_if_unknown(target, refusal, seq);
             return;
         }
-        let host = self.host_of(target, &redirect.target);
-        self.offer(Offer {
+        let offer = Offer {
             id: target,
-            host,
             reference: Reference { seq, link: 0 },
             priority: checked_priority(lease.priority),
             depth: lease.depth,
             hops: redirect.hops,
             is_seed: lease.is_seed,
+        };
+        self.offer(&offer, |frontier| {
+            Some(frontier.hosts.number_of(&redirect.target.host_key()))
         });
         self.offer_references(target, &lease.references);
     }
@@ -164,16 +164,16 @@ impl Frontier {
 
     fn admit_seeds(&mut self, seq: Seq, seeds: &SeedsEvent) {
         for (index, url) in (0..).zip(&seeds.urls) {
-            let id = url.id();
-            let host = self.host_of(id, url);
-            self.offer(Offer {
-                id,
-                host,
+            let offer = Offer {
+                id: url.id(),
                 reference: Reference { seq, link: index },
                 priority: checked_priority(seeds.priority),
                 depth: 0,
                 hops: 0,
                 is_seed: true,
+            };
+            self.offer(&offer, |frontier| {
+                Some(frontier.hosts.number_of(&url.host_key()))
             });
         }
     }
@@ -218,20 +218,22 @@ impl Frontier {
         }
     }
 
-    /// A link that may be taken in: new, or another way to one that is known.
-    fn offer(&mut self, offer: Offer) {
+    /// A link that may be taken in: new, or another way to one that is known. Its host is looked for
+    /// only if it is new; without one it is passed over.
+    fn offer(&mut self, offer: &Offer, host: impl FnOnce(&mut Self) -> Option<u32>) {
         match self.known.get(offer.id) {
             None
             | Some(Known::Refused {
                 is_lasting: false, ..
             }) => {
-                let mut link = Link::new(offer.id, offer.host, offer.reference, offer.priority);
+                let Some(host) = host(self) else { return };
+                let mut link = Link::new(offer.id, host, offer.reference, offer.priority);
                 link.depth = offer.depth;
                 link.hops = offer.hops;
                 link.is_seed = offer.is_seed;
                 self.insert(link);
             }
-            Some(Known::Open(slot)) => self.offer_to_open(slot, &offer),
+            Some(Known::Open(slot)) => self.offer_to_open(slot, offer),
             Some(Known::Fetched(_) | Known::Refused { .. }) => {}
         }
     }
@@ -285,7 +287,7 @@ impl Frontier {
     fn remove(&mut self, slot: u32) {
         let link = self.links.remove(slot);
         if link.is_leased {
-            self.hosts.link_came_back(link.host, &self.links);
+            self.hosts.link_came_back(link.host);
         } else {
             self.hosts.link_struck_off(link.host, &self.links);
         }

@@ -110,16 +110,16 @@ impl HostCalendar {
     ) -> Result<HostLease, Held> {
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
-        let times = hosts.times_of(host);
-        match times.held(now, delay) {
-            Some(Held::Until(moment)) => return Err(Held::Until(moment)),
-            Some(Held::Leased) => {
-                times.askers.extend(asker);
-                return Err(Held::Leased);
+        hosts.with_times(host, |times| {
+            let held = times.held(now, delay);
+            if let Some(Held::Until(until)) = held {
+                return Err(Held::Until(until));
             }
-            None => times.askers.extend(asker),
-        }
-        times.is_leased = true;
+            times.askers.extend(asker);
+            times.is_leased = true;
+            held.map_or(Ok(()), Err)
+        })?;
+        drop(hosts);
         Ok(HostLease {
             calendar: self.clone(),
             host: host.clone(),
@@ -141,7 +141,8 @@ impl HostCalendar {
     /// A request that the log tells of: it ended at `ended_at`, the host may be asked again at
     /// `next_at`. Politeness thus survives a restart; what stands here and is later stays.
     pub fn note_request(&self, host: &HostKey, ended_at: Timestamp, next_at: Timestamp) {
-        self.lock().times_of(host).note(ended_at, next_at);
+        self.lock()
+            .with_times(host, |times| times.note(ended_at, next_at));
     }
 
     /// Hosts that it has a time for.
@@ -150,18 +151,13 @@ impl HostCalendar {
     }
 
     fn give_back(&self, host: &HostKey, ended_at: Timestamp, next_at: Timestamp) {
-        let (askers, next_at, last_end) = {
-            let mut hosts = self.lock();
-            let times = hosts.times_of(host);
+        let (askers, next_at, last_end) = self.lock().with_times(host, |times| {
             debug_assert!(times.is_leased, "{host} was given back without a lease");
             times.is_leased = false;
             times.note(ended_at, next_at);
-            (
-                std::mem::take(&mut times.askers),
-                times.next_at,
-                times.last_end,
-            )
-        };
+            let askers = std::mem::take(&mut times.askers);
+            (askers, times.next_at, times.last_end)
+        });
         // Outside the lock: a woken crawl asks the calendar at once.
         for asker in askers {
             if let Some(returns) = asker.returns.upgrade() {
@@ -181,20 +177,22 @@ impl HostCalendar {
 }
 
 impl Hosts {
-    fn times_of(&mut self, host: &HostKey) -> &mut Times {
-        if !self.known.contains_key(host) {
-            self.inserts += 1;
-            if self.inserts >= INSERTS_BETWEEN_SWEEPS {
-                self.inserts = 0;
-                self.forget_old();
-            }
+    /// Looks at or changes what is known of a host, new or not.
+    fn with_times<T>(&mut self, host: &HostKey, look: impl FnOnce(&mut Times) -> T) -> T {
+        if let Some(times) = self.known.get_mut(host) {
+            return look(times);
         }
-        self.known.entry(host.clone()).or_insert_with(|| Times {
+        self.inserts += 1;
+        if self.inserts >= INSERTS_BETWEEN_SWEEPS {
+            self.inserts = 0;
+            self.forget_old();
+        }
+        look(self.known.entry(host.clone()).or_insert(Times {
             next_at: NEVER,
             last_end: NEVER,
             is_leased: false,
             askers: Vec::new(),
-        })
+        }))
     }
 
     fn forget_old(&mut self) {

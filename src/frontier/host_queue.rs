@@ -63,20 +63,21 @@ impl Host {
         }
     }
 
-    /// Queues the link in `slot` under its present key.
+    /// Queues the link in `slot` under its present key. If it stood here under a worse one, that entry
+    /// is stale now; it is not the best, since this one is better.
     pub(super) fn push(&mut self, slot: u32, links: &Links) {
+        if self.queue.len() > 2 * self.waiting as usize + STALE_MIN {
+            self.queue
+                .retain(|entry| links.waits_as(entry.slot, entry.key));
+        }
         self.queue.push(Entry {
             key: links.get(slot).order_key(),
             slot,
         });
     }
 
-    /// Makes the best entry a true one.
+    /// Makes the best entry a true one, after a link has been taken out.
     pub(super) fn drop_stale(&mut self, links: &Links) {
-        if self.queue.len() > 2 * self.waiting as usize + STALE_MIN {
-            self.queue
-                .retain(|entry| links.waits_as(entry.slot, entry.key));
-        }
         while let Some(entry) = self.queue.peek() {
             if links.waits_as(entry.slot, entry.key) {
                 break;

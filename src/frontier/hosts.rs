@@ -74,7 +74,7 @@ impl Hosts {
     }
 
     /// Sets the cap, and lets every host ask the calendar anew.
-    pub(super) fn set_pages_per_host_max(&mut self, max: Option<u64>, links: &Links) {
+    pub(super) fn set_pages_per_host_max(&mut self, max: Option<u64>) {
         self.pages_per_host_max = max;
         for number in 0..self.all.len() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -82,7 +82,7 @@ impl Hosts {
                 self.waiting.remove(&(until, number));
                 self.get_mut(number).place = Place::Idle;
             }
-            self.settle(number, links);
+            self.settle(number);
         }
     }
 
@@ -95,28 +95,30 @@ impl Hosts {
         host.waiting += 1;
         host.push(slot, links);
         *self.count_of_waiting(number) += 1;
-        self.settle(number, links);
+        self.settle(number);
     }
 
     /// The waiting link in `slot` has a better key than before.
     pub(super) fn link_rose(&mut self, slot: u32, links: &Links) {
         let number = links.get(slot).host;
         self.get_mut(number).push(slot, links);
-        self.settle(number, links);
+        self.settle(number);
     }
 
     /// A waiting link of the host has been removed from `links`.
     pub(super) fn link_struck_off(&mut self, number: u32, links: &Links) {
-        self.get_mut(number).waiting -= 1;
+        let host = self.get_mut(number);
+        host.waiting -= 1;
+        host.drop_stale(links);
         *self.count_of_waiting(number) -= 1;
-        self.settle(number, links);
+        self.settle(number);
     }
 
     /// A lease of one of the host's links has ended, whatever became of the link.
-    pub(super) fn link_came_back(&mut self, number: u32, links: &Links) {
+    pub(super) fn link_came_back(&mut self, number: u32) {
         self.get_mut(number).leased -= 1;
         self.counts.leased -= 1;
-        self.settle(number, links);
+        self.settle(number);
     }
 
     /// Takes the best link of a ready host out, which is away then.
@@ -129,16 +131,17 @@ impl Hosts {
         let host = self.get_mut(number);
         host.waiting -= 1;
         host.leased += 1;
-        self.settle(number, links);
+        host.drop_stale(links);
+        self.settle(number);
         Some(slot)
     }
 
     // What happens to hosts.
 
     /// A page or a final failure more.
-    pub(super) fn count_fetch(&mut self, number: u32, links: &Links) {
+    pub(super) fn count_fetch(&mut self, number: u32) {
         self.get_mut(number).fetched += 1;
-        self.settle(number, links);
+        self.settle(number);
     }
 
     pub(super) fn set_given_up(&mut self, number: u32, is_given_up: bool) {
@@ -156,14 +159,14 @@ impl Hosts {
     }
 
     /// The waiting hosts whose time has come are ready.
-    pub(super) fn wake(&mut self, now: Timestamp, links: &Links) {
+    pub(super) fn wake(&mut self, now: Timestamp) {
         while let Some((until, number)) = self.waiting.first().copied() {
             if until > now {
                 break;
             }
             self.waiting.pop_first();
             self.get_mut(number).place = Place::Idle;
-            self.settle(number, links);
+            self.settle(number);
         }
     }
 
@@ -191,13 +194,13 @@ impl Hosts {
     }
 
     /// The host that was away has been given back and may be asked from `at` on.
-    pub(super) fn returned(&mut self, number: u32, at: Timestamp, now: Timestamp, links: &Links) {
+    pub(super) fn returned(&mut self, number: u32, at: Timestamp, now: Timestamp) {
         self.get_mut(number).place = Place::Idle;
         if at > now && self.has_something(number) {
             self.waiting.insert((at, number));
             self.get_mut(number).place = Place::Waiting(at);
         } else {
-            self.settle(number, links);
+            self.settle(number);
         }
     }
 
@@ -216,10 +219,9 @@ impl Hosts {
     }
 
     /// Puts the host where it belongs after a change.
-    fn settle(&mut self, number: u32, links: &Links) {
+    fn settle(&mut self, number: u32) {
         let cap = self.pages_per_host_max.unwrap_or(u64::MAX);
         let host = &mut self.all[number as usize];
-        host.drop_stale(links);
         let is_capped = host.fetched + u64::from(host.leased) >= cap;
         let best = host.best().filter(|_| !is_capped);
         let place = host.place;

@@ -63,14 +63,13 @@ impl Frontier {
     /// log has to set the parameters at the same events again.
     pub fn set_params(&mut self, params: FrontierParams) {
         self.params = params;
-        self.hosts
-            .set_pages_per_host_max(params.pages_per_host_max, &self.links);
+        self.hosts.set_pages_per_host_max(params.pages_per_host_max);
     }
 
     /// The best link whose host may be asked at `now`.
     pub fn next(&mut self, now: Timestamp) -> Next {
         self.take_returned(now);
-        self.hosts.wake(now, &self.links);
+        self.hosts.wake(now);
         while let Some(number) = self.hosts.best_ready() {
             let key = &self.hosts.get(number).key;
             let asker = (&self.returns, number);
@@ -98,7 +97,7 @@ impl Frontier {
         self.returns.take(&mut self.scratch.returned);
         for back in self.scratch.returned.drain(..) {
             let at = back.next_at.max(back.last_end.after(self.params.delay));
-            self.hosts.returned(back.host, at, now, &self.links);
+            self.hosts.returned(back.host, at, now);
         }
     }
 
@@ -136,7 +135,7 @@ impl Frontier {
         if link.is_leased {
             link.is_leased = false;
             let host = link.host;
-            self.hosts.link_came_back(host, &self.links);
+            self.hosts.link_came_back(host);
             self.hosts.link_waits(slot, &self.links);
         }
     }

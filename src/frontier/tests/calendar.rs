@@ -1,6 +1,7 @@
 //! One lease a host, the delay, and who is told of a return.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
@@ -51,6 +52,32 @@ fn a_lease_lost_by_a_panic_returns() {
             .try_lease(&host("a"), Timestamp(1_005), DELAY)
             .is_ok()
     );
+}
+
+#[test]
+fn threads_never_hold_two_leases_of_a_host() {
+    let calendar = HostCalendar::default();
+    let is_out = [const { AtomicBool::new(false) }; 2];
+    let granted = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for round in 0..2_000_usize {
+                    let which = round % 2;
+                    let key = host(["a", "b"][which]);
+                    let now = Timestamp(0);
+                    if let Ok(lease) = calendar.try_lease(&key, now, Duration::ZERO) {
+                        assert!(!is_out[which].swap(true, Ordering::SeqCst));
+                        granted.fetch_add(1, Ordering::SeqCst);
+                        std::thread::yield_now();
+                        is_out[which].store(false, Ordering::SeqCst);
+                        lease.release(now, now);
+                    }
+                }
+            });
+        }
+    });
+    assert!(granted.into_inner() > 0);
 }
 
 #[test]

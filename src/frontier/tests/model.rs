@@ -163,9 +163,9 @@ impl Model {
     }
 
     fn offer(&mut self, id: UrlId, new: Open) {
-        self.hosts.entry(new.host.clone()).or_default();
         match self.urls.get_mut(&id) {
             None | Some(Url::Refused(_, _, false)) => {
+                self.hosts.entry(new.host.clone()).or_default();
                 self.urls.insert(id, Url::Open(new));
             }
             Some(Url::Open(open)) => {
