@@ -8,6 +8,7 @@ mod connect;
 mod crawl;
 mod critic;
 mod daemon;
+mod demo;
 
 mod exit;
 mod lab;
@@ -51,6 +52,8 @@ enum Command {
     /// Compare crawlers on archived webs
     #[command(subcommand)]
     Lab(lab::Command),
+    /// See it all at work on a small web of its own; needs nothing and no network
+    Demo(demo::Args),
 }
 
 /// Runs the program: reads the command line, does it, says what went wrong.
@@ -80,6 +83,7 @@ async fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Critic(command) => critic::run(command).await,
         Command::Archive(command) => archive::run(command).await,
         Command::Lab(command) => lab::run(command).await,
+        Command::Demo(demo) => demo::run(demo).await,
     }
 }
 
@@ -87,9 +91,10 @@ fn start_log(verbose: u8) {
     use tracing_subscriber::EnvFilter;
 
     let level = match verbose {
-        0 => "warn",
-        1 => "info,sled=warn",
-        _ => "debug,sled=warn,hyper=info,hyper_util=info,h2=info,rustls=info",
+        // html5ever warns of what every second old page has.
+        0 => "warn,html5ever=error",
+        1 => "info,sled=warn,html5ever=error",
+        _ => "debug,sled=warn,hyper=info,hyper_util=info,h2=info,rustls=info,html5ever=error",
     };
     let filter =
         EnvFilter::try_from_env("APPRENTICE_LOG").unwrap_or_else(|_| EnvFilter::new(level));

@@ -269,7 +269,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
         };
         let others = self.frontier.host_returned();
-        let others_wait = matches!(self.held, Some(Next::AllLeased)) && self.tasks.is_empty();
+        // Another crawl may give a host back before the time that the frontier could name.
+        let others_wait = self.pace == Pace::Live
+            && matches!(self.held, Some(Next::AllLeased | Next::NotBefore(_)));
         tokio::select! {
             biased;
             Some(finished) = self.tasks.join_next(), if !self.tasks.is_empty() => {

@@ -22,8 +22,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let fetched = progress.fetched();
         v1::Crawl {
             name: self.spec.name.clone(),
-            state: state_to_proto(self.state.0) as i32,
-            reason: self.state.1.clone(),
+            state: state_to_proto(progress.state.0) as i32,
+            reason: progress.state.1.clone(),
             idle: self.why_idle(now),
             spec: Some(self.raw_spec.clone()),
             fetched,
@@ -54,8 +54,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     fn why_idle(&self, now: Timestamp) -> String {
-        if self.state.0 != CrawlState::Running {
-            return format!("{}: {}", self.state.0.name(), self.state.1);
+        let (state, reason) = &self.progress.state;
+        if *state != CrawlState::Running {
+            return format!("{}: {reason}", state.name());
         }
         if !self.tasks.is_empty() {
             return String::new();

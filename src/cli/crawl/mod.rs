@@ -17,6 +17,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::connect::DaemonArgs;
+pub(super) use loss::curves;
+pub(super) use watch::line;
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]

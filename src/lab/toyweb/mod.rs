@@ -13,6 +13,7 @@
 mod answer;
 mod html;
 mod lexicon;
+mod library;
 mod links;
 mod params;
 mod plan;
@@ -28,6 +29,7 @@ use links::Block;
 use plan::HostPlan;
 
 pub use answer::ToyAnswer;
+pub use library::ToyLibrary;
 pub use params::ToyParams;
 
 /// The host whose pages are the examples that a critic learns from; no page links to it.
