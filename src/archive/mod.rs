@@ -12,6 +12,7 @@ mod record;
 mod response;
 mod scan;
 mod stream;
+mod web;
 mod writer;
 
 pub use error::{ArchiveError, Damage, Flaw};

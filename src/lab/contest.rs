@@ -268,7 +268,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
         at: start,
     }));
     let archive = Arc::clone(&world.archive);
-    let closed: World = Arc::new(move |url| archive.contains(url));
+    let closed: World = Arc::new(move |url| archive.answers(url));
     let judge: Arc<dyn PageJudge> = Arc::clone(&job.judge) as _;
     let parts = EngineParts {
         source: Arc::new(ReplaySource::new(ArchiveShelf(Arc::clone(&world.archive)))),

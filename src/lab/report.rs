@@ -22,14 +22,6 @@ pub enum ReportError {
         /// Why.
         error: io::Error,
     },
-    /// A picture cannot be drawn.
-    #[error("no picture of topic {topic}: {error}")]
-    Plot {
-        /// The topic.
-        topic: String,
-        /// Why.
-        error: SeriesError,
-    },
 }
 
 /// One crawl at its end.
@@ -212,7 +204,7 @@ fn spread_at(group: &[&Entry], n: u64) -> Option<Spread> {
 /// Writes `curves.csv`, `summary.json` and `loss-TOPIC.svg` into `dir`.
 ///
 /// # Errors
-/// [`ReportError`] names the file or the topic.
+/// [`ReportError`] names the file.
 pub fn write(
     dir: &Path,
     spec: &ContestSpec,
@@ -234,8 +226,11 @@ pub fn write(
         .map_err(io(&path))?;
     for topic in &spec.topics {
         let path = dir.join(format!("loss-{}.svg", topic.replace('/', "_")));
-        let svg = picture(spec, topic, entries)?;
-        fs::write(&path, svg).map_err(io(&path))?;
+        match picture(spec, topic, entries) {
+            Ok(svg) => fs::write(&path, svg).map_err(io(&path))?,
+            // A crawl that ended at once has no line to draw; its figures are in the tables.
+            Err(error) => tracing::warn!("no picture of topic {topic}: {error}"),
+        }
     }
     Ok(())
 }
@@ -271,7 +266,7 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
 }
 
 /// The mean curves of a topic: by the labels where there are any, else by the critic.
-fn picture(spec: &ContestSpec, topic: &str, entries: &[Entry]) -> Result<String, ReportError> {
+fn picture(spec: &ContestSpec, topic: &str, entries: &[Entry]) -> Result<String, SeriesError> {
     let mut curves = Vec::new();
     for group in groups(spec, entries) {
         let Some(first) = group.first().filter(|entry| entry.topic == topic) else {
@@ -283,10 +278,7 @@ fn picture(spec: &ContestSpec, topic: &str, entries: &[Entry]) -> Result<String,
         });
     }
     let title = format!("{topic}: mean of {} seed sets", spec.seed_sets);
-    loss_svg(&title, &curves).map_err(|error| ReportError::Plot {
-        topic: topic.to_owned(),
-        error,
-    })
+    loss_svg(&title, &curves)
 }
 
 fn mean_points(group: &[&Entry]) -> Vec<LossPoint> {

@@ -12,7 +12,7 @@ pub struct ArchiveShelf(pub Arc<Archive>);
 
 impl Shelf for ArchiveShelf {
     fn get(&self, url: &CanonicalUrl) -> Option<Shelved> {
-        let answer = match self.0.get(url) {
+        let answer = match self.0.answer(url) {
             Ok(answer) => answer?,
             Err(error) => {
                 // A page that cannot be read is a page that the replay does not have.

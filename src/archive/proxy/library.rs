@@ -42,7 +42,7 @@ pub trait Library: Send + Sync + 'static {
     fn answer(&self, url: &CanonicalUrl) -> impl Future<Output = Answer> + Send;
 }
 
-/// An archive as a library: what it has as stored, 404 for all else.
+/// An archive as a library: what [`Archive::answer`] has, 404 for all else.
 #[derive(Debug)]
 pub struct ArchiveLibrary {
     archive: Arc<Archive>,
@@ -61,7 +61,7 @@ impl Library for ArchiveLibrary {
         let archive = Arc::clone(&self.archive);
         let wanted = url.clone();
         // Reading a file blocks.
-        let found = tokio::task::spawn_blocking(move || archive.get(&wanted)).await;
+        let found = tokio::task::spawn_blocking(move || archive.answer(&wanted)).await;
         let mut answer = match found {
             Ok(Ok(Some(response))) => Answer {
                 status: response.status,

@@ -233,3 +233,32 @@ fn progress_ends_at_the_size_of_all_files() {
     };
     assert_eq!(last, Some(wanted));
 }
+
+#[test]
+fn a_link_under_the_other_scheme_is_redirected_to_the_one_that_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.warc.gz");
+    write_pages(
+        &path,
+        &[
+            ("https://a.example/x", "<p>x</p>"),
+            ("http://b.example/", "<p>b</p>"),
+        ],
+    );
+    let archive = Archive::open(&[path]).unwrap();
+    let location = |address: &str| {
+        let answer = archive.answer(&url(address)).unwrap()?;
+        let headers = answer.headers.into_iter();
+        let location = headers
+            .filter(|(name, _)| name == "Location")
+            .map(|(_, to)| to);
+        Some((answer.status, location.collect::<Vec<_>>()))
+    };
+    let to = |target: &str| Some((301, vec![target.to_owned()]));
+    assert_eq!(location("http://a.example/x"), to("https://a.example/x"));
+    assert_eq!(location("https://b.example/"), to("http://b.example/"));
+    assert_eq!(location("https://a.example/x"), Some((200, Vec::new())));
+    assert_eq!(location("http://a.example/y"), None);
+    assert!(archive.answers(&url("http://a.example/x")));
+    assert!(!archive.contains(&url("http://a.example/x")));
+}
