@@ -88,6 +88,7 @@ async fn run_proxy(args: Serve) -> anyhow::Result<ExitCode> {
         "--listen {}: an archive is served on loopback only; use 127.0.0.1:PORT",
         args.listen
     );
+    crate::daemon::raise_open_files();
     let archive = open(args.files).await?;
     let authority = match &args.ca_out {
         Some(path) => {

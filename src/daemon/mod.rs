@@ -4,12 +4,15 @@
 //! of a stop (SIGTERM or SIGINT): no new fetch, wait for those in flight, book them, close the
 //! sockets. A second signal abandons the fetches in flight; what is booked stays booked.
 
+mod open_files;
 mod signals;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
+
+pub use open_files::raise_open_files;
 
 use crate::clock::{Clock, SystemClock};
 use crate::control::{CrawlerService, DaemonInfo, ListenError, Listeners, TcpOptions};
@@ -72,6 +75,7 @@ pub async fn run(
     ready: impl FnOnce(&Listeners),
 ) -> Result<(), DaemonError> {
     let mut signals = signals::Signals::listen().map_err(DaemonError::Signals)?;
+    raise_open_files();
     let clock = SystemClock::new();
     let dir = DataDir::open(&options.data)?;
     let listeners = Listeners::bind(&options.socket, options.tcp).await?;

@@ -40,7 +40,7 @@ pub struct ProxyLimits {
 impl Default for ProxyLimits {
     fn default() -> Self {
         Self {
-            connections_max: 256,
+            connections_max: 4096,
             silence: Duration::from_secs(30),
             grace: Duration::from_secs(3),
         }

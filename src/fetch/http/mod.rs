@@ -42,8 +42,9 @@ const CLIENTS_MAX: usize = 16;
 
 /// An idle connection is kept for this long: a few politeness delays.
 const IDLE_DIRECT: Duration = Duration::from_secs(20);
-/// A proxy is one host under many names, each with its own idle connections.
-const IDLE_PROXY: Duration = Duration::from_secs(3);
+/// A proxy is one host under many names, each with its own idle connections: kept longer, they would
+/// fill the proxy.
+const IDLE_PROXY: Duration = Duration::from_millis(500);
 
 /// What the crawler would like to have, the server decides.
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.8,*/*;q=0.1";
