@@ -2,7 +2,7 @@
 //!
 //! Life of the engine: [`Engine::open`] folds the log; [`Engine::run`] leases while the crawl is
 //! running, books every outcome as it comes, makes groups of bookings durable, answers its
-//! [`Handle`](super::Handle), and ends when it is shut down or when something broke. What is not
+//! [`Handle`], and ends when it is shut down or when something broke. What is not
 //! durable when it ends was never booked.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
