@@ -49,12 +49,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             Command::Shutdown => self.close(),
         }
-        // What needs no new event is durable already.
-        self.answer_waiters(self.store.durable());
+        // What needs no new event may be durable already.
+        self.answer_waiters();
     }
 
-    pub(super) fn answer_waiters(&mut self, durable: Seq) {
-        for answer in self.waiters.take(durable) {
+    /// Answers those whose event is durable and in the figures that they are answered with.
+    pub(super) fn answer_waiters(&mut self) {
+        for answer in self.waiters.take(self.folded) {
             match answer {
                 Answer::Status(reply) => {
                     let _ = reply.send(Ok(self.report()));
@@ -102,7 +103,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let total = urls.len() as u64;
         let mut new: Vec<CanonicalUrl> = Vec::new();
         for url in urls {
-            if !self.frontier.knows(&url) && !new.contains(&url) {
+            if self.frontier.takes(&url) && !new.contains(&url) {
                 new.push(url);
             }
         }

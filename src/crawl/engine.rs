@@ -32,7 +32,8 @@ use crate::url::CanonicalUrl;
 /// A group of bookings is made durable after this long, or this many (DESIGN.md 4.6).
 const FLUSH_AFTER: Duration = Duration::from_millis(500);
 const FLUSH_EVENTS: usize = 1000;
-/// With this many events waiting for the disk nothing more is leased: the disk sets the pace.
+/// With this many events waiting for the disk nothing more is leased: the disk sets the pace. Not of a
+/// replay, where it would leave its trace.
 pub(super) const UNFLUSHED_EVENTS_MAX: usize = 4 * FLUSH_EVENTS;
 
 /// How an engine takes the outcomes.
@@ -101,6 +102,8 @@ pub struct Engine<S, C> {
     /// The durable figures, and what will be added to them.
     pub(super) progress: Progress,
     pub(super) undurable: VecDeque<(Seq, Tally)>,
+    /// The last event that the figures cover.
+    pub(super) folded: Seq,
     pub(super) created_at: Timestamp,
 
     pub(super) tasks: JoinSet<Finished>,
@@ -177,6 +180,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             state: (CrawlState::Running, String::new()),
             progress: Progress::default(),
             undurable: VecDeque::new(),
+            folded: Seq(0),
             created_at: Timestamp(0),
             tasks: JoinSet::new(),
             early: BTreeMap::new(),
@@ -213,6 +217,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let (raw, spec) = spec_from(&bytes)?;
             self.set_spec(raw, spec)?;
         }
+        self.folded = last;
         self.booked = self.progress.fetched();
         self.state = self.progress.state.clone();
         Ok(())
@@ -230,15 +235,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.tasks.shutdown().await;
         let ended = match ended {
             Ok(()) => self.flush_all().await,
-            Err(error) => {
-                self.record_failure(&error).await;
-                Err(error)
-            }
+            failed => failed,
         };
+        if let Err(error) = &ended {
+            self.record_failure(error).await;
+        }
         ended.map(|()| self.progress)
     }
 
-    async fn work(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn work(&mut self) -> Result<(), EngineError> {
         loop {
             self.lease_what_may_be()?;
             self.finish_if_done();
@@ -248,7 +253,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 return Ok(());
             }
             self.start_flush_if_due();
-            self.take_one().await?;
+            if !self.book_next_in_turn() {
+                self.take_one().await?;
+            }
         }
     }
 
@@ -300,7 +307,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Some(Next::NotBefore(at)) if self.may_lease() => Some(at),
             _ => None,
         };
-        let flush = self.flush_due.filter(|_| self.flushing.is_none());
+        // A replay flushes full groups only: to wake for the others would be to wake forever.
+        let flushes = self.pace == Pace::Live && self.flushing.is_none();
+        let flush = self.flush_due.filter(|_| flushes);
         host.into_iter().chain(flush).min()
     }
 
@@ -366,10 +375,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             self.undurable.pop_front();
         }
-        if !self.undurable.is_empty() && self.flush_due.is_none() {
+        // A flush also covers what was appended while it ran; then nothing is due any more, and to
+        // leave the time standing would be to wake forever.
+        if self.undurable.is_empty() {
+            self.flush_due = None;
+        } else if self.flush_due.is_none() {
             self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
         }
-        self.answer_waiters(durable);
+        self.folded = self.folded.max(durable);
+        self.answer_waiters();
     }
 
     /// Flushes until nothing is left, at the end.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::engine::{Engine, EngineError, RobotsPolicy, UNFLUSHED_EVENTS_MAX};
+use super::engine::{Engine, EngineError, Pace, RobotsPolicy, UNFLUSHED_EVENTS_MAX};
 use super::lease_task::{Done, Finished, Workbench};
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
@@ -18,7 +18,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.state.0 == CrawlState::Running
             && !self.closing
             && in_flight < self.spec.tuning.in_flight_max
-            && self.undurable.len() < UNFLUSHED_EVENTS_MAX
+            && (self.undurable.len() < UNFLUSHED_EVENTS_MAX || self.pace == Pace::Replay)
             && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)
     }
 

@@ -26,14 +26,21 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return;
         }
         self.early.insert(finished.lease.number, finished);
-        while let Some(entry) = self.early.first_entry() {
-            if self.out.first() != Some(entry.key()) {
-                break;
-            }
-            let (number, finished) = entry.remove_entry();
-            self.out.remove(&number);
-            self.book(finished);
+    }
+
+    /// In a replay: books the outcome whose turn it is, if it is there. One at a time, so that leases
+    /// are made after each booking, however many outcomes have come by then.
+    pub(super) fn book_next_in_turn(&mut self) -> bool {
+        let Some(entry) = self.early.first_entry() else {
+            return false;
+        };
+        if self.out.first() != Some(entry.key()) {
+            return false;
         }
+        let (number, finished) = entry.remove_entry();
+        self.out.remove(&number);
+        self.book(finished);
+        true
     }
 
     fn book(&mut self, finished: Finished) {
@@ -85,7 +92,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return self.refuse(lease, url, Refusal::Address, finished_at);
         }
         let wait = error.retry_wait(lease.requests);
-        let next_at = wait.map_or(next_at, |wait| next_at.max(finished_at.after(wait)));
+        // Retry-After speaks of the host, so that it holds after the last try as well.
+        let wait_of_host = wait.max(error.retry_after());
+        let next_at = wait_of_host.map_or(next_at, |wait| next_at.max(finished_at.after(wait)));
         let facts = book::lease_facts(&lease, url, finished_at, next_at);
         tracing::debug!(url = %facts.url, cause = error.name(), %error, "fetch failed");
         let event = book::of_failure(facts, error, wait.is_none());

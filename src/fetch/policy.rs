@@ -77,6 +77,17 @@ impl FetchError {
         }
     }
 
+    /// How long the server asks to be left alone, as far as it is obeyed.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status {
+                code: 429 | 503,
+                retry_after,
+            } => retry_after.map(|stated| stated.clamp(Duration::from_secs(1), RETRY_AFTER_MAX)),
+            _ => None,
+        }
+    }
+
     /// The wait before the next request when `retries_made` were made after the first, or `None`
     /// when they are spent.
     pub fn retry_wait(&self, retries_made: u32) -> Option<Duration> {

@@ -306,6 +306,19 @@ impl Frontier {
         }
     }
 
+    /// Whether somebody who gives this URL makes it wait: it is unknown, or was refused for a reason
+    /// that lies with the page that it stood on.
+    pub fn takes(&self, url: &CanonicalUrl) -> bool {
+        let known = self.known.get(url.id());
+        matches!(
+            known,
+            None | Some(Known::Refused {
+                is_lasting: false,
+                ..
+            })
+        )
+    }
+
     /// Whether the host was given up: later links to it are to be refused.
     pub fn host_given_up(&self, host: &HostKey) -> bool {
         self.hosts.find(host).is_some_and(|host| host.is_given_up)
