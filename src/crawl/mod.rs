@@ -24,3 +24,6 @@ pub use progress::{Progress, Tally};
 pub use report::page_row;
 pub use scope::{LinkView, Scope};
 pub use spec::{CrawlOrder, Spec, SpecError, Tuning, check_name, check_seeds, merged};
+
+#[cfg(test)]
+mod tests;

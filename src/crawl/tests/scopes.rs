@@ -1,0 +1,173 @@
+//! Which links are taken in, and what becomes of the others.
+
+use super::*;
+
+/// A seed with four links, two of them on other hosts.
+fn four_links() -> Crawl {
+    let crawl = Crawl::new(&["a/"]);
+    crawl.page("a/", "sand", &["a/1", "a/2.pdf", "b/", "c/"]);
+    crawl.page("a/1", "reef", &["a/deep"]);
+    crawl
+}
+
+#[tokio::test]
+async fn allow_and_deny_refuse_what_they_do_not_cover() {
+    let mut crawl = four_links();
+    crawl.scope().allow = vec!["^http://[ab]".into()];
+    crawl.scope().deny = vec!["pdf$".into()];
+    let progress = crawl.replay().await;
+    assert_eq!(crawl.requests(), ["a/", "a/1", "a/deep", "b/"]);
+    assert_eq!(crawl.refusal_of("c/"), Some(Refusal::Scope));
+    assert_eq!(crawl.refusal_of("a/2.pdf"), Some(Refusal::Scope));
+    assert_eq!(progress.refused_by_reason.get("scope"), Some(&2));
+}
+
+#[tokio::test]
+async fn a_seed_is_fetched_although_the_scope_does_not_cover_it() {
+    let mut crawl = four_links();
+    crawl.scope().allow = vec!["^http://b".into()];
+    crawl.replay().await;
+    assert_eq!(crawl.requests(), ["a/", "b/"]);
+}
+
+#[tokio::test]
+async fn a_link_too_deep_is_refused() {
+    let mut crawl = four_links();
+    crawl.scope().depth_max = 1;
+    crawl.replay().await;
+    assert!(crawl.requests().contains(&"a/1".to_owned()));
+    assert_eq!(crawl.refusal_of("a/deep"), Some(Refusal::Depth));
+}
+
+#[tokio::test]
+async fn hard_focus_follows_no_link_of_a_page_that_lies_elsewhere() {
+    let mut crawl = Crawl::new(&["good/", "poor/"]);
+    crawl
+        .page("good/", "reef", &["good/1"])
+        .page("poor/", "sand", &["poor/1"]);
+    crawl.scope().focus = "hard".into();
+    crawl.replay().await;
+    assert_eq!(crawl.requests(), ["good/", "poor/", "good/1"]);
+    assert_eq!(crawl.refusal_of("poor/1"), Some(Refusal::HardFocus));
+}
+
+#[tokio::test]
+async fn nofollow_is_obeyed_wherever_it_stands() {
+    let crawl = Crawl::new(&["rel/", "meta/", "head/"]);
+    crawl.html("rel/", "<a rel=nofollow href=/1>x</a><a href=/2>y</a>");
+    crawl.html(
+        "meta/",
+        "<meta name=robots content=nofollow><a href=/1>x</a>",
+    );
+    let response = Response {
+        status: 200,
+        content_type: Some("text/html".into()),
+        robots_tag: Some("nofollow".into()),
+        body: "<a href=/1>x</a>".into(),
+        truncated: false,
+        answer_time: Duration::ZERO,
+    };
+    crawl
+        .source
+        .answer(url("head/"), Outcome::Response(response));
+    let progress = crawl.replay().await;
+    assert_eq!(crawl.requests(), ["rel/", "meta/", "head/", "rel/2"]);
+    for refused in ["rel/1", "meta/1", "head/1"] {
+        assert_eq!(
+            crawl.refusal_of(refused),
+            Some(Refusal::Nofollow),
+            "{refused}"
+        );
+    }
+    assert_eq!(progress.refused_by_reason.get("nofollow"), Some(&3));
+}
+
+#[tokio::test]
+async fn what_one_page_may_not_give_another_page_may() {
+    let crawl = Crawl::new(&["one/", "two/"]);
+    crawl.html("one/", "<a rel=nofollow href=http://x.test/>x</a>");
+    crawl.page("two/", "reef", &["x/"]);
+    crawl.replay().await;
+    assert_eq!(crawl.requests(), ["one/", "two/", "x/"]);
+}
+
+#[tokio::test]
+async fn a_closed_world_refuses_what_lies_outside() {
+    let mut crawl = four_links();
+    crawl.world = Some(Arc::new(|url| !url.as_str().contains("//c.")));
+    crawl.replay().await;
+    assert!(!crawl.requests().contains(&"c/".to_owned()));
+    assert_eq!(crawl.refusal_of("c/"), Some(Refusal::World));
+}
+
+#[tokio::test]
+async fn a_running_crawl_says_why_a_link_was_refused() {
+    let mut crawl = four_links();
+    crawl.scope().deny = vec!["^http://c".into()];
+    let known = crawl.live(async |handle| {
+        until_finished(&handle).await;
+        handle.lookup(url("c/").id()).await.unwrap()
+    });
+    let state = known.await.unwrap().state;
+    // Seq 4 is the page that it stands on, after the spec, the state and the seeds.
+    assert_eq!(state, LinkState::Refused(Refusal::Scope, Seq(4)));
+}
+
+#[tokio::test]
+async fn waiting_links_that_a_narrower_scope_leaves_out_are_struck_off_when_they_are_leased() {
+    let mut crawl = four_links();
+    crawl.spec.budget = 1;
+    let status = crawl.live(async |handle| {
+        until_finished(&handle).await;
+        let narrower = update(|change| {
+            change.budget = Some(100);
+            change.scope = Some(v1::Scope {
+                deny: vec!["^http://[bc]".into()],
+                ..Default::default()
+            });
+        });
+        handle.update(narrower).await.unwrap();
+        until(&handle, |status| status.fetched == 4).await;
+        until_finished(&handle).await
+    });
+    assert_eq!(status.await.fetched, 4);
+    // a/1 is a better page than a/, so that its link goes before a/2.pdf.
+    assert_eq!(crawl.requests(), ["a/", "a/1", "a/deep", "a/2.pdf"]);
+    assert_eq!(crawl.refusal_of("b/"), Some(Refusal::Scope));
+    assert_eq!(crawl.refusal_of("c/"), Some(Refusal::Scope));
+    let struck = crawl.events();
+    let struck = struck
+        .iter()
+        .filter(|event| matches!(event, Event::Refused(_)));
+    assert_eq!(struck.count(), 2);
+}
+
+#[tokio::test]
+async fn a_cap_of_pages_a_host_holds_the_rest_until_it_is_raised() {
+    let mut crawl = four_links();
+    crawl.scope().pages_per_host_max = 2;
+    crawl
+        .live(async |handle| {
+            let status = until_finished(&handle).await;
+            // a/, a/1, b/ and c/; a/2.pdf and a/deep are held.
+            assert_eq!((status.fetched, status.links_held), (4, 2));
+            assert_eq!(
+                status.reason,
+                "out of links (2 held by the cap of pages per host)"
+            );
+            let raised = update(|change| {
+                change.scope = Some(v1::Scope {
+                    pages_per_host_max: 3,
+                    ..Default::default()
+                });
+            });
+            handle.update(raised).await.unwrap();
+            until(&handle, |status| status.fetched == 5).await;
+            assert_eq!(until_finished(&handle).await.links_held, 1);
+            let lifted = update(|change| change.scope = Some(v1::Scope::default()));
+            handle.update(lifted).await.unwrap();
+            until(&handle, |status| status.fetched == 6).await;
+            assert_eq!(until_finished(&handle).await.reason, "out of links");
+        })
+        .await;
+}

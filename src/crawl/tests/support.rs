@@ -1,0 +1,105 @@
+//! Sources and stores that misbehave on purpose.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Semaphore;
+
+use crate::booking::{Event, Reference, Seq};
+use crate::fetch::{Outcome, Request, ScriptedSource, Source};
+use crate::frontier::{FrontierStore, MemoryStore, StoreFailure};
+use crate::page::Page;
+use crate::url::CanonicalUrl;
+
+/// A source that notes each request at once and answers only as many as it is let.
+#[derive(Clone)]
+pub(super) struct Gate {
+    inner: ScriptedSource,
+    let_through: Arc<Semaphore>,
+    asked: Arc<AtomicU64>,
+}
+
+impl Gate {
+    pub(super) fn new(inner: ScriptedSource, let_through: usize) -> Self {
+        Self {
+            inner,
+            let_through: Arc::new(Semaphore::new(let_through)),
+            asked: Arc::default(),
+        }
+    }
+
+    pub(super) fn let_through(&self, more: usize) {
+        self.let_through.add_permits(more);
+    }
+
+    /// Requests so far, also those that wait at the gate.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// Completes when that many requests have come.
+    pub(super) async fn until_asked(&self, requests: u64) {
+        while self.asked() < requests {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Source for Gate {
+    async fn fetch(&self, request: Request) -> Outcome {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.let_through.acquire().await.unwrap().forget();
+        self.inner.fetch(request).await
+    }
+}
+
+/// A log whose flushes fail from one on, for a while.
+pub(super) struct FailingStore {
+    pub(super) inner: Arc<MemoryStore>,
+    /// The flushes that fail, counted from 1.
+    pub(super) fails: std::ops::Range<u64>,
+    pub(super) flushes: AtomicU64,
+}
+
+impl FrontierStore for FailingStore {
+    fn append(&self, event: Event) -> Seq {
+        self.inner.append(event)
+    }
+
+    fn flush(&self) -> Result<Seq, StoreFailure> {
+        let flush = self.flushes.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.fails.contains(&flush) {
+            return Err(StoreFailure("the disk is full".into()));
+        }
+        self.inner.flush()
+    }
+
+    fn durable(&self) -> Seq {
+        self.inner.durable()
+    }
+
+    fn last(&self) -> Seq {
+        self.inner.last()
+    }
+
+    fn event(&self, seq: Seq) -> Result<Option<Event>, StoreFailure> {
+        self.inner.event(seq)
+    }
+
+    fn link_url(&self, at: Reference) -> Result<CanonicalUrl, StoreFailure> {
+        self.inner.link_url(at)
+    }
+
+    fn page(&self, seq: Seq) -> Result<Page, StoreFailure> {
+        self.inner.page(seq)
+    }
+
+    fn scan(
+        &self,
+        from: Seq,
+        to: Seq,
+        visit: &mut dyn FnMut(Seq, Event) -> bool,
+    ) -> Result<(), StoreFailure> {
+        self.inner.scan(from, to, visit)
+    }
+}
