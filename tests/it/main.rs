@@ -7,6 +7,8 @@
 
 mod archive_proxy;
 mod fetch;
+mod lab;
 mod layers;
+mod simulation;
 mod support;
 mod tidy;

@@ -1,0 +1,1 @@
+//! `apprentice lab run` on a small archive.

@@ -1,0 +1,209 @@
+//! What has to hold of a crawl's log and figures, and of the requests that its hosts saw.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apprentice::booking::{Event, LeaseFacts, Refusal, Seq};
+use apprentice::clock::Timestamp;
+use apprentice::crawl::{Progress, Spec, Tally};
+use apprentice::critic::relevance_of;
+use apprentice::frontier::{
+    Frontier, FrontierStore, HostCalendar, KnownLink, LinkState, MemoryStore, WhyWaiting,
+};
+use apprentice::proto::v1;
+use apprentice::url::{CanonicalUrl, UrlId};
+
+type Asked = BTreeMap<CanonicalUrl, u32>;
+
+pub(super) fn events_of(store: &MemoryStore) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut take = |_, event| {
+        events.push(event);
+        true
+    };
+    store.scan(Seq(1), store.last(), &mut take).unwrap();
+    events
+}
+
+/// Requests of which a death took the booking.
+#[derive(Default)]
+pub(super) struct Lost {
+    requests: BTreeMap<CanonicalUrl, u32>,
+    pub(super) wrongs: Vec<String>,
+}
+
+impl Lost {
+    /// The crawler has died; `events` are left.
+    pub(super) fn count(&mut self, asked: &Asked, events: &[Event]) {
+        let booked = requests_booked(events);
+        for (url, asked) in asked {
+            let booked = booked.get(url).copied().unwrap_or(0);
+            let before = self
+                .requests
+                .insert(url.clone(), asked.saturating_sub(booked));
+            if asked - booked.min(*asked) < before.unwrap_or(0) {
+                self.wrongs
+                    .push(format!("{url}: booked more often than asked for"));
+            }
+        }
+    }
+}
+
+fn lease_of(event: &Event) -> Option<&LeaseFacts> {
+    match event {
+        Event::Page(page) => Some(&page.lease),
+        Event::Failure(failure) => Some(&failure.lease),
+        Event::Redirect(redirect) => Some(&redirect.lease),
+        _ => None,
+    }
+}
+
+/// Requests that the log tells of; an address that is forbidden is noticed on the way.
+fn requests_booked(events: &[Event]) -> Asked {
+    let mut booked = Asked::new();
+    for event in events {
+        let url = match event {
+            Event::Refused(refused) if refused.refusal == Refusal::Address => Some(&refused.url),
+            event => lease_of(event).map(|lease| &lease.url),
+        };
+        if let Some(url) = url {
+            *booked.entry(url.clone()).or_default() += 1;
+        }
+    }
+    booked
+}
+
+fn frontier_of(spec: &v1::CrawlSpec, events: &[Event]) -> Frontier {
+    let spec = Spec::check(spec).unwrap();
+    let params = spec.tuning.frontier_params(spec.order);
+    let mut frontier = Frontier::new(params, HostCalendar::default());
+    for (seq, event) in (1..).zip(events) {
+        frontier.admit(Seq(seq), event);
+    }
+    frontier
+}
+
+/// What a running crawl knew of its links against the fold of its log.
+pub(super) fn memory(
+    spec: &v1::CrawlSpec,
+    store: &MemoryStore,
+    known: Vec<(CanonicalUrl, Option<KnownLink>)>,
+) -> Vec<String> {
+    // Why a link waits is a question of the moment, not of the log.
+    let timeless = |mut link: Option<KnownLink>| {
+        if let Some(waiting) = link.as_mut().and_then(|link| link.waiting.as_mut()) {
+            waiting.why = WhyWaiting::Ready;
+        }
+        link
+    };
+    let fold = frontier_of(spec, &events_of(store));
+    let pairs = known.into_iter().map(|(url, link)| {
+        let folded = timeless(fold.lookup(url.id(), Timestamp(0)));
+        (url, timeless(link), folded)
+    });
+    pairs
+        .filter(|(_, link, folded)| link != folded)
+        .map(|(url, link, folded)| format!("{url}: memory {link:?}, log {folded:?}"))
+        .collect()
+}
+
+/// All that has to hold at the end.
+pub(super) fn check(
+    spec: &v1::CrawlSpec,
+    store: &MemoryStore,
+    progress: &Progress,
+    asked: &Asked,
+    lost: &Lost,
+) -> Vec<String> {
+    let events = events_of(store);
+    let mut wrongs = lost.wrongs.clone();
+    wrongs.extend(figures(spec, &events, progress));
+    wrongs.extend(requests(&events, asked, lost));
+    wrongs.extend(links(spec, store, &events));
+    wrongs
+}
+
+fn figures(spec: &v1::CrawlSpec, events: &[Event], progress: &Progress) -> Vec<String> {
+    let mut wrongs = Vec::new();
+    let mut fold = Progress::default();
+    for event in events {
+        fold.add(&Tally::of(event));
+    }
+    if fold != *progress {
+        wrongs.push(format!("figures {progress:?}, of the log {fold:?}"));
+    }
+    let counted = || events.iter().filter_map(Event::counts);
+    let loss: f64 = counted()
+        .map(|log_odds| 1.0 - log_odds.map_or(0.0, relevance_of))
+        .sum();
+    if (loss - progress.curve.loss()).abs() > 1e-4 {
+        wrongs.push(format!("loss {}, sum {loss}", progress.curve.loss()));
+    }
+    let booked = counted().count() as u64;
+    if spec.budget > 0 && booked > spec.budget {
+        wrongs.push(format!("{booked} fetches of a budget of {}", spec.budget));
+    }
+    let (state, reason) = &progress.state;
+    let spent = spec.budget > 0 && booked == spec.budget;
+    if state.name() != "finished" || spent != reason.starts_with("budget") {
+        wrongs.push(format!("it ended {}: {reason}", state.name()));
+    }
+    wrongs
+}
+
+fn requests(events: &[Event], asked: &Asked, lost: &Lost) -> Vec<String> {
+    let mut wrongs = Vec::new();
+    let mut ended = BTreeSet::new();
+    for event in events {
+        let waits_again = matches!(event, Event::Failure(failure) if !failure.is_final);
+        if let Some(lease) = lease_of(event).filter(|_| !waits_again)
+            && !ended.insert(&lease.url)
+        {
+            wrongs.push(format!("{}: booked twice", lease.url));
+        }
+    }
+    let booked = requests_booked(events);
+    let urls: BTreeSet<_> = booked.keys().chain(asked.keys()).collect();
+    for url in urls {
+        let of = |counts: &Asked| counts.get(url).copied().unwrap_or(0);
+        let (asked, known) = (of(asked), of(&booked) + of(&lost.requests));
+        if asked != known {
+            wrongs.push(format!("{url}: {asked} requests, {known} accounted for"));
+        }
+    }
+    wrongs
+}
+
+/// Every link of every booked page, and every target of a redirect, is fetched, waiting or refused.
+fn links(spec: &v1::CrawlSpec, store: &MemoryStore, events: &[Event]) -> Vec<String> {
+    let mut wrongs = Vec::new();
+    let frontier = frontier_of(spec, events);
+    let counts = frontier.counts(Timestamp(i64::MAX));
+    let spent =
+        spec.budget > 0 && events.iter().filter_map(Event::counts).count() as u64 == spec.budget;
+    if !spent && counts.waiting > 0 {
+        wrongs.push(format!("{} links wait, but it ended", counts.waiting));
+    }
+    for (seq, event) in (1..).zip(events) {
+        let targets: Vec<UrlId> = match event {
+            Event::Page(page) => {
+                let links = store.page(Seq(seq)).unwrap().links;
+                if links.len() != page.links.len() {
+                    wrongs.push(format!("event {seq}: its page has {} links", links.len()));
+                }
+                links.iter().map(|link| link.target.id()).collect()
+            }
+            Event::Redirect(redirect) => vec![redirect.target.id()],
+            _ => continue,
+        };
+        for target in targets {
+            let state = frontier.lookup(target, Timestamp(0)).map(|link| link.state);
+            if !matches!(
+                state,
+                Some(LinkState::Fetched(_) | LinkState::Refused(..) | LinkState::Waiting)
+            ) {
+                wrongs.push(format!("event {seq}: link {target} is {state:?}"));
+            }
+        }
+    }
+    wrongs
+}

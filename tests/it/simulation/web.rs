@@ -1,0 +1,197 @@
+//! A web from a seed: what each host answers, how often it is capricious, and what it asks for.
+
+use std::time::Duration;
+
+use apprentice::clock::{Chance, chance};
+use apprentice::fetch::{FetchError, Outcome, Redirect, Response};
+use apprentice::url::CanonicalUrl;
+use rand::RngExt;
+
+/// A host's robots.txt.
+pub(super) enum Robots {
+    Missing,
+    /// Forbids `/p1*` if so, and asks for this many seconds between two requests.
+    Rules {
+        forbids: bool,
+        delay_secs: u64,
+    },
+    /// Cannot be had so many times, then is missing.
+    Down {
+        times: u32,
+    },
+}
+
+/// What a URL answers.
+pub(super) enum Answer {
+    Page(String),
+    Moved(CanonicalUrl),
+    /// Fails so many times, then is that page.
+    Flaky(u32, FetchError, String),
+    Fails(FetchError),
+}
+
+pub(super) struct Host {
+    pub(super) robots: Robots,
+    /// Never answers a request for a page.
+    pub(super) is_dead: bool,
+    answers: Vec<Answer>,
+}
+
+pub(super) struct Web {
+    pub(super) hosts: Vec<Host>,
+}
+
+pub(super) fn url(host: usize, page: usize) -> CanonicalUrl {
+    CanonicalUrl::parse(&format!("http://h{host}.test/p{page}")).unwrap()
+}
+
+/// Host and page of a URL of this web.
+pub(super) fn place(url: &CanonicalUrl) -> (usize, Option<usize>) {
+    let text = url.as_str().trim_start_matches("http://h");
+    let (host, path) = text.split_once(".test/").unwrap();
+    let page = path.strip_prefix('p').map(|page| page.parse().unwrap());
+    (host.parse().unwrap(), page)
+}
+
+impl Web {
+    pub(super) fn generate(seed: u64) -> Self {
+        let hat = &mut chance(seed, "web");
+        let hosts = hat.random_range(1..6);
+        let pages = hat.random_range(1..12);
+        let hosts = (0..hosts).map(|_| Host::generate(hat, hosts, pages));
+        Self {
+            hosts: hosts.collect(),
+        }
+    }
+
+    /// Every URL that can be asked for, also those that are not there.
+    pub(super) fn urls(&self) -> Vec<CanonicalUrl> {
+        let hosts = self.hosts.iter().enumerate();
+        hosts
+            .flat_map(|(at, host)| (0..=host.answers.len()).map(move |page| url(at, page)))
+            .collect()
+    }
+
+    /// The answer to the request number `before` + 1 for a URL.
+    pub(super) fn answer(&self, url: &CanonicalUrl, before: u32) -> Outcome {
+        let (host, page) = place(url);
+        let Some(host) = self.hosts.get(host) else {
+            return Outcome::Failure(status(404, None));
+        };
+        let Some(page) = page else {
+            return host.robots_txt(before);
+        };
+        if host.is_dead {
+            return Outcome::Failure(FetchError::Connect("refused".into()));
+        }
+        match host.answers.get(page) {
+            None => Outcome::Failure(status(404, None)),
+            Some(Answer::Flaky(times, error, _)) if before < *times => {
+                Outcome::Failure(error.clone())
+            }
+            Some(Answer::Page(html) | Answer::Flaky(_, _, html)) => response(html),
+            Some(Answer::Fails(error)) => Outcome::Failure(error.clone()),
+            Some(Answer::Moved(target)) => Outcome::Redirect(Redirect {
+                status: 301,
+                target: target.clone(),
+                answer_time: Duration::ZERO,
+            }),
+        }
+    }
+}
+
+impl Host {
+    fn generate(hat: &mut Chance, hosts: usize, pages: usize) -> Self {
+        let robots = match hat.random_range(0..10) {
+            0..4 => Robots::Missing,
+            4..8 => Robots::Rules {
+                forbids: hat.random_bool(0.5),
+                delay_secs: hat.random_range(0..100),
+            },
+            _ => Robots::Down {
+                times: hat.random_range(1..5),
+            },
+        };
+        let is_dead = hat.random_bool(0.1);
+        let answers = (0..pages).map(|_| answer(hat, hosts, pages));
+        Self {
+            robots,
+            is_dead,
+            answers: answers.collect(),
+        }
+    }
+
+    fn robots_txt(&self, before: u32) -> Outcome {
+        match &self.robots {
+            Robots::Down { times } if before < *times => Outcome::Failure(status(500, None)),
+            Robots::Missing | Robots::Down { .. } => Outcome::Failure(status(404, None)),
+            Robots::Rules {
+                forbids,
+                delay_secs,
+            } => {
+                let rule = if *forbids { "Disallow: /p1\n" } else { "" };
+                response(&format!("User-agent: *\n{rule}Crawl-delay: {delay_secs}\n"))
+            }
+        }
+    }
+}
+
+fn answer(hat: &mut Chance, hosts: usize, pages: usize) -> Answer {
+    let target = |hat: &mut Chance| {
+        // One beyond the last of each is not there.
+        url(hat.random_range(0..=hosts), hat.random_range(0..=pages))
+    };
+    match hat.random_range(0..20) {
+        0 | 1 => Answer::Moved(target(hat)),
+        2 => {
+            let times = hat.random_range(1..6);
+            let error = failure(hat);
+            Answer::Flaky(times, error, page(hat, target))
+        }
+        3 => Answer::Fails(failure(hat)),
+        _ => Answer::Page(page(hat, target)),
+    }
+}
+
+fn page(hat: &mut Chance, target: impl Fn(&mut Chance) -> CanonicalUrl) -> String {
+    let word = ["reef", "sand", "reef sand", "tide"][hat.random_range(0..4)];
+    let mut html = format!("<title>{word}</title><p>{word}</p>");
+    for _ in 0..hat.random_range(0..9) {
+        let rel = if hat.random_bool(0.1) {
+            " rel=nofollow"
+        } else {
+            ""
+        };
+        html += &format!("<a{rel} href=\"{}\">on</a>", target(hat));
+    }
+    html
+}
+
+fn failure(hat: &mut Chance) -> FetchError {
+    let second = Duration::from_secs(1);
+    match hat.random_range(0..8) {
+        0 => status(500, None),
+        1 => status(503, None),
+        2 => status(429, Some(hat.random_range(1..200) * second)),
+        3 => status(503, Some(hat.random_range(1..200) * second)),
+        4 => FetchError::TimeoutTotal(60 * second),
+        5 => FetchError::ContentType("image/png".into()),
+        6 => FetchError::Address([10, 0, 0, 1].into()),
+        _ => FetchError::Tls("expired".into()),
+    }
+}
+
+fn status(code: u16, retry_after: Option<Duration>) -> FetchError {
+    FetchError::Status { code, retry_after }
+}
+
+fn response(body: &str) -> Outcome {
+    Outcome::Response(Response {
+        status: 200,
+        content_type: Some("text/html; charset=utf-8".to_owned()),
+        robots_tag: None,
+        body: body.to_owned().into(),
+        truncated: false,
+        answer_time: Duration::ZERO,
+    })
+}
