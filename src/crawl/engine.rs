@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::handle::{Command, Handle};
+use super::handle::{Command, Handle, LastReport};
 use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
 use super::spec::{Spec, SpecError};
@@ -118,6 +118,7 @@ pub struct Engine<S, C> {
     /// What the frontier answered when it last gave no lease.
     pub(super) held: Option<Next>,
     pub(super) closing: bool,
+    last_report: LastReport,
 }
 
 /// Why an engine ended otherwise than by being shut down.
@@ -150,11 +151,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let params = spec.tuning.frontier_params(spec.order);
         let guard = guard_of(&spec)?;
         let (sender, commands) = mpsc::channel(64);
+        let last_report = LastReport::default();
         let handle = Handle::new(
             &spec.name,
             sender,
             Arc::clone(&parts.store),
             Arc::clone(&parts.judge),
+            Arc::clone(&last_report),
         );
         let mut engine = Self {
             bench: Workbench {
@@ -192,6 +195,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             rate: Rate::default(),
             held: None,
             closing: false,
+            last_report,
         };
         engine.fold_log()?;
         Ok((engine, handle))
@@ -407,6 +411,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if let Err(error) = self.flush_all().await {
             tracing::error!(crawl = self.spec.name, %error, "the failure could not be recorded");
         }
+        let reason = error.to_string();
+        let report = v1::Crawl {
+            state: v1::CrawlState::Failed as i32,
+            idle: format!("failed: {reason}"),
+            reason,
+            ..self.report()
+        };
+        // Set once: an engine breaks once.
+        let _ = self.last_report.set(report);
     }
 
     pub(super) fn close(&mut self) {

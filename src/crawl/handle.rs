@@ -1,6 +1,6 @@
 //! How a running crawl is spoken to.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -50,7 +50,11 @@ pub struct Handle {
     commands: mpsc::Sender<Command>,
     store: Arc<dyn FrontierStore>,
     judge: Arc<dyn PageJudge>,
+    last_report: LastReport,
 }
+
+/// How the crawl stood when its engine broke; set at most once.
+pub(super) type LastReport = Arc<OnceLock<v1::Crawl>>;
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -66,18 +70,25 @@ impl Handle {
         commands: mpsc::Sender<Command>,
         store: Arc<dyn FrontierStore>,
         judge: Arc<dyn PageJudge>,
+        last_report: LastReport,
     ) -> Self {
         Self {
             name: name.into(),
             commands,
             store,
             judge,
+            last_report,
         }
     }
 
     /// The crawl's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How the crawl stood when its engine broke; `None` as long as it has not.
+    pub fn last_report(&self) -> Option<&v1::Crawl> {
+        self.last_report.get()
     }
 
     /// Its log, for readers; read no further than [`FrontierStore::durable`].

@@ -242,11 +242,15 @@ impl<S: Source, C: Clock> Registry<S, C> {
         match self.get(name).await {
             Ok(handle) => match handle.status().await {
                 Ok(crawl) => Ok(crawl),
-                Err(error) => Ok(failed(
-                    self.reason_of(name).await.unwrap_or(error.to_string()),
-                )),
+                Err(error) => Ok(self
+                    .last_report(name)
+                    .await
+                    .unwrap_or_else(|| failed(error.to_string()))),
             },
-            Err(RegistryError::Broken { reason, .. }) => Ok(failed(reason)),
+            Err(RegistryError::Broken { reason, .. }) => Ok(self
+                .last_report(name)
+                .await
+                .unwrap_or_else(|| failed(reason))),
             Err(error) => Err(error),
         }
     }
@@ -325,9 +329,10 @@ impl<S: Source, C: Clock> Registry<S, C> {
         futures_util::future::join_all(ends).await;
     }
 
-    async fn reason_of(&self, name: &str) -> Option<String> {
-        match self.get(name).await {
-            Err(RegistryError::Broken { reason, .. }) => Some(reason),
+    /// How a crawl stood when its engine broke.
+    async fn last_report(&self, name: &str) -> Option<v1::Crawl> {
+        match self.slots.lock().await.crawls.get(name) {
+            Some(Slot::Open(running)) => running.handle.last_report().cloned(),
             _ => None,
         }
     }
