@@ -6,6 +6,7 @@
 )]
 
 mod archive_proxy;
+mod crash;
 mod fetch;
 mod lab;
 mod layers;

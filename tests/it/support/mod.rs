@@ -1,5 +1,6 @@
 //! What the integration tests share.
 
+pub(crate) mod daemon;
 pub(crate) mod proxy;
 pub(crate) mod site;
 pub(crate) mod tls;

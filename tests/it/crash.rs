@@ -1,0 +1,256 @@
+//! A crawl whose daemon is killed with SIGKILL, again and again, comes to the same end as one that
+//! was left in peace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice::archive::{Answer, Library};
+use apprentice::booking::{Event, PageBooking, Reference, Seq};
+use apprentice::clock::{Clock, SystemClock, Timestamp, chance};
+use apprentice::control::client::Client;
+use apprentice::frontier::{
+    Combine, Frontier, FrontierParams, FrontierStore, HostCalendar, LinkState, SledStore,
+};
+use apprentice::lab::toyweb::{BROKEN_HOST, ToyLibrary, ToyParams, ToyWeb};
+use apprentice::proto::v1;
+use apprentice::store::StoreOptions;
+use apprentice::url::{CanonicalUrl, UrlId};
+use rand::RngExt;
+
+use crate::support::daemon::{Home, Web, create, finished, loss, rows, status};
+
+const KILLS: u32 = 20;
+/// Between two requests to a host: some forty pages a host make a crawl that outlives all kills.
+const DELAY_MS: u64 = 300;
+/// A daemon lives at most this long (ms): it has to open the store, to ask for robots.txt, to wait
+/// for the delay and to flush before anything is booked, so some lives leave nothing behind.
+const LIFE_MS_MAX: u64 = 1_800;
+/// Set it to the seed of a run that failed.
+const SEED_VARIABLE: &str = "APPRENTICE_CRASH_SEED";
+
+/// The generated web, with failures that are tried again soon.
+struct Impatient(ToyLibrary);
+
+impl Library for Impatient {
+    async fn answer(&self, url: &CanonicalUrl) -> Answer {
+        let mut answer = self.0.answer(url).await;
+        if answer.status == 500 {
+            answer.status = 503;
+            let soon = ("Retry-After".to_owned(), "1".to_owned());
+            answer.headers.push(soon);
+        }
+        answer
+    }
+}
+
+/// What became of a URL, comparable between crawls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fate {
+    Page { links: Vec<UrlId>, digest: u64 },
+    Failure(String),
+    Redirect(String),
+    Refused(&'static str),
+}
+
+/// The seed of the moments at which the daemon is killed.
+fn moments_seed() -> u64 {
+    match std::env::var(SEED_VARIABLE) {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => SystemClock::new().now().0.unsigned_abs(),
+    }
+}
+
+fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
+    let mut spec = home.spec("crawl", web);
+    spec.scope = None;
+    let limits = spec.limits.get_or_insert_default();
+    limits.delay_ms_min = Some(DELAY_MS);
+    limits.in_flight_max = 16;
+    spec
+}
+
+/// What a crawl left, as its daemon says and as its log has it.
+struct Remains {
+    rows: Vec<v1::PageRow>,
+    fates: BTreeMap<CanonicalUrl, Fate>,
+}
+
+impl Remains {
+    fn pages(&self) -> BTreeSet<&CanonicalUrl> {
+        let pages = self.fates.iter();
+        pages
+            .filter_map(|(url, fate)| matches!(fate, Fate::Page { .. }).then_some(url))
+            .collect()
+    }
+}
+
+/// A crawl that nobody disturbs.
+async fn undisturbed(web: &Web, toy: &ToyWeb) -> Remains {
+    let home = Home::new();
+    let daemon = home.daemon_on(web).await;
+    let mut client = daemon.client().await;
+    create(&mut client, spec(&home, toy)).await;
+    let rows = account(&mut client).await;
+    daemon.stop().await;
+    let fates = fates(&home.data().join("crawls/crawl/log"));
+    Remains { rows, fates }
+}
+
+/// A crawl whose daemon is killed [`KILLS`] times.
+async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
+    let home = Home::new();
+    let mut moments = chance(seed, "moments to kill at");
+    let mut daemon = home.daemon_on(web).await;
+    create(&mut daemon.client().await, spec(&home, toy)).await;
+    let mut progress = BTreeSet::new();
+    for kill in 1..=KILLS {
+        let life = Duration::from_millis(moments.random_range(0..LIFE_MS_MAX));
+        tokio::time::sleep(life).await;
+        daemon.kill();
+        // Some daemons are killed while they start.
+        daemon = if moments.random_bool(0.2) {
+            home.spawn(&["--archive-proxy", &web.proxy])
+        } else {
+            let daemon = home.daemon_on(web).await;
+            let crawl = status(&mut daemon.client().await, "crawl").await;
+            let running = crawl.state() == v1::CrawlState::Running;
+            assert!(running, "after kill {kill}: {}", crawl.reason);
+            progress.insert(crawl.fetched);
+            daemon
+        };
+    }
+    // The last one may have been one of those that nobody waited for.
+    daemon.kill();
+    assert!(
+        progress.len() > 3,
+        "hardly a life booked anything: {progress:?}"
+    );
+    let daemon = home.daemon_on(web).await;
+    let rows = account(&mut daemon.client().await).await;
+    daemon.stop().await;
+    let fates = fates(&home.data().join("crawls/crawl/log"));
+    Remains { rows, fates }
+}
+
+/// Waits for the end of the crawl and compares its curve with its rows, which it gives back.
+async fn account(client: &mut Client) -> Vec<v1::PageRow> {
+    let crawl = finished(client, "crawl").await;
+    assert_eq!(crawl.reason, "out of links");
+    let rows = rows(client, "crawl", true).await;
+    let points = loss(client, "crawl").await;
+    assert_eq!(rows.len() as u64, crawl.fetched);
+    assert_eq!(rows.len(), points.len());
+    let mut sum = 0.0;
+    for (n, (row, point)) in (1..).zip(rows.iter().zip(&points)) {
+        sum += 1.0 - row.relevance;
+        assert_eq!((row.n, point.n), (n, n));
+        assert!((point.loss - sum).abs() < 1e-6, "{point:?}, rows say {sum}");
+    }
+    rows
+}
+
+/// Opens the log of a crawl that has ended and looks up what became of every URL in it.
+fn fates(log: &Path) -> BTreeMap<CanonicalUrl, Fate> {
+    let store = SledStore::open(log, &StoreOptions::default()).unwrap();
+    let params = FrontierParams {
+        combine: Combine::Best,
+        pages_per_host_max: None,
+        references_max: 8,
+        delay: Duration::ZERO,
+    };
+    let mut frontier = Frontier::new(params, HostCalendar::default());
+    let mut urls = BTreeMap::new();
+    let mut booked: Vec<(Seq, PageBooking)> = Vec::new();
+    let visit = &mut |seq, event: Event| {
+        frontier.admit(seq, &event);
+        match event {
+            Event::Page(page) => booked.push((seq, page)),
+            Event::Redirect(redirect) => {
+                urls.insert(redirect.target.id(), redirect.target);
+            }
+            Event::Seeds(seeds) => urls.extend(seeds.urls.into_iter().map(|url| (url.id(), url))),
+            _ => {}
+        }
+        true
+    };
+    store.scan(Seq(1), store.durable(), visit).unwrap();
+    for (seq, page) in &booked {
+        for (link, fact) in (0..).zip(&page.links) {
+            let url = store.link_url(Reference { seq: *seq, link }).unwrap();
+            assert_eq!(url.id(), fact.target, "link {link} of {}", page.lease.url);
+            urls.insert(url.id(), url);
+        }
+    }
+    let fate = |url: CanonicalUrl| {
+        let known = frontier.lookup(url.id(), Timestamp(0));
+        let state = known.unwrap_or_else(|| panic!("{url} was lost")).state;
+        let fate = match state {
+            LinkState::Fetched(seq) => fate_of(store.event(seq).unwrap().unwrap(), &url),
+            LinkState::Refused(refusal, _) => Fate::Refused(refusal.name()),
+            LinkState::Waiting | LinkState::Leased => panic!("{url} still waits"),
+        };
+        (url, fate)
+    };
+    urls.into_values().map(fate).collect()
+}
+
+fn fate_of(event: Event, url: &CanonicalUrl) -> Fate {
+    let (of, fate) = match event {
+        Event::Page(page) => {
+            let digest = page.body_digest;
+            let links = page.links.iter().map(|link| link.target).collect();
+            (page.lease.url, Fate::Page { links, digest })
+        }
+        Event::Failure(failure) => {
+            assert!(failure.is_final);
+            (failure.lease.url, Fate::Failure(failure.message))
+        }
+        Event::Redirect(redirect) => {
+            let target = redirect.target.as_str().to_owned();
+            (redirect.lease.url, Fate::Redirect(target))
+        }
+        other => panic!("{url} is said to have ended with {other:?}"),
+    };
+    assert_eq!(&of, url);
+    fate
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_killed_twenty_times_ends_like_one_left_in_peace() {
+    let seed = moments_seed();
+    println!("moments: {SEED_VARIABLE}={seed}");
+    let toy = Arc::new(ToyWeb::generate(3, ToyParams::finite(500)));
+    let web = Web::serve(Impatient(ToyLibrary(Arc::clone(&toy)))).await;
+    let (peace, kills) = tokio::join!(undisturbed(&web, &toy), disturbed(&web, &toy, seed));
+
+    let mut seen = BTreeSet::new();
+    for row in &kills.rows {
+        assert!(seen.insert(&row.url), "{} is booked twice", row.url);
+    }
+    assert_eq!(kills.pages(), peace.pages());
+    assert_eq!(kills.rows.len(), peace.rows.len());
+    for (url, fate) in &peace.fates {
+        assert_eq!(kills.fates.get(url), Some(fate), "{url}");
+    }
+    assert_eq!(kills.fates.len(), peace.fates.len());
+
+    // The web has all that can become of a link, and all of it that can be had was had.
+    let crawlable = toy.pages().iter().filter(|page| page.is_crawlable());
+    for page in crawlable {
+        let fate = peace.fates.get(&page.url);
+        assert!(matches!(fate, Some(Fate::Page { .. })), "{}", page.url);
+    }
+    let broken = format!("http://{BROKEN_HOST}/");
+    for wanted in ["Failure", "Redirect", "Refused"] {
+        let fates = || peace.fates.values().map(|fate| format!("{fate:?}"));
+        assert!(fates().any(|fate| fate.starts_with(wanted)), "{wanted}");
+    }
+    assert!(
+        peace
+            .fates
+            .keys()
+            .any(|url| url.as_str().starts_with(&broken))
+    );
+}
