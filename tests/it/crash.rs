@@ -23,10 +23,10 @@ use crate::support::daemon::{Home, Web, create, finished, loss, rows, status};
 
 const KILLS: u32 = 20;
 /// Between two requests to a host: some forty pages a host make a crawl that outlives all kills.
-const DELAY_MS: u64 = 300;
+const DELAY_MS: u64 = 350;
 /// A daemon lives at most this long (ms): it has to open the store, to ask for robots.txt, to wait
 /// for the delay and to flush before anything is booked, so some lives leave nothing behind.
-const LIFE_MS_MAX: u64 = 1_800;
+const LIFE_MS_MAX: u64 = 1_600;
 /// Set it to the seed of a run that failed.
 const SEED_VARIABLE: &str = "APPRENTICE_CRASH_SEED";
 
@@ -121,6 +121,7 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
             daemon
         };
     }
+    println!("fetched at the starts: {progress:?}");
     // The last one may have been one of those that nobody waited for.
     daemon.kill();
     assert!(

@@ -7,6 +7,7 @@
 
 mod archive_proxy;
 mod crash;
+mod daemon;
 mod fetch;
 mod lab;
 mod layers;
