@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
@@ -16,6 +17,10 @@ use crate::clock::Clock;
 use crate::fetch::Source;
 use crate::proto::DESCRIPTORS;
 use crate::proto::v1::crawler_server::CrawlerServer;
+
+/// How long calls in hand may take once the daemon stops; clients that are silent or read no
+/// further are cut off then.
+const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// A path of a Unix socket cannot be longer than this on Linux (107 bytes and a zero).
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -79,7 +84,16 @@ pub enum ListenError {
 pub struct Listeners {
     unix: UnixListener,
     socket: PathBuf,
-    tcp: Option<(TcpListener, TcpOptions)>,
+    tcp: Option<Tcp>,
+}
+
+/// A bound TCP address, and the server that speaks there.
+#[derive(Debug)]
+struct Tcp {
+    listener: TcpListener,
+    server: Server,
+    address: SocketAddr,
+    token: Option<Token>,
 }
 
 impl Listeners {
@@ -89,7 +103,7 @@ impl Listeners {
     /// [`ListenError`] says what stands in the way.
     pub async fn bind(socket: &Path, tcp: Option<TcpOptions>) -> Result<Self, ListenError> {
         let tcp = match tcp {
-            Some(options) => Some((bind_tcp(&options).await?, options)),
+            Some(options) => Some(bind_tcp(options).await?),
             None => None,
         };
         Ok(Self {
@@ -103,14 +117,14 @@ impl Listeners {
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         self.tcp
             .as_ref()
-            .and_then(|(listener, _)| listener.local_addr().ok())
+            .and_then(|tcp| tcp.listener.local_addr().ok())
     }
 
-    /// Serves until `stopping` is cancelled and the calls in hand are answered; then the socket's
-    /// file is gone.
+    /// Serves until `stopping` is cancelled and the calls in hand are answered, for which they have
+    /// two seconds; then the socket's file is gone.
     ///
     /// # Errors
-    /// [`ListenError`] if a server broke or the TLS identity cannot be used.
+    /// [`ListenError`] if a server broke.
     pub async fn serve<S: Source, C: Clock>(
         self,
         service: CrawlerService<S, C>,
@@ -127,20 +141,26 @@ impl Listeners {
             stopping.clone().cancelled_owned(),
         );
         let tcp = async {
-            let Some((listener, options)) = self.tcp else {
+            let Some(tcp) = self.tcp else {
                 return Ok(());
             };
-            let server = with_tls(Server::builder(), options.tls.as_ref())?;
-            router(server, service, options.token)
+            router(tcp.server, service, tcp.token)
                 .serve_with_incoming_shutdown(
-                    TcpListenerStream::new(listener),
-                    stopping.cancelled_owned(),
+                    TcpListenerStream::new(tcp.listener),
+                    stopping.clone().cancelled_owned(),
                 )
                 .await
-                .map_err(broke(options.address.to_string()))
+                .map_err(broke(tcp.address.to_string()))
         };
         let unix = async { unix.await.map_err(broke(socket.display().to_string())) };
-        let served = tokio::try_join!(unix, tcp).map(|_| ());
+        let patience = async {
+            stopping.cancelled().await;
+            tokio::time::sleep(STOP_GRACE).await;
+        };
+        let served = tokio::select! {
+            served = async { tokio::try_join!(unix, tcp) } => served.map(|_| ()),
+            () = patience => Ok(()),
+        };
         // Gone already is as good.
         let _ = fs::remove_file(&self.socket);
         served
@@ -173,14 +193,26 @@ async fn bind_unix(socket: &Path) -> Result<UnixListener, ListenError> {
     Ok(listener)
 }
 
-async fn bind_tcp(options: &TcpOptions) -> Result<TcpListener, ListenError> {
-    let safe = options.tls.is_some() && options.token.is_some();
-    if !options.address.ip().is_loopback() && !safe {
-        return Err(ListenError::Open(options.address));
+async fn bind_tcp(options: TcpOptions) -> Result<Tcp, ListenError> {
+    let TcpOptions {
+        address,
+        tls,
+        token,
+    } = options;
+    let safe = tls.is_some() && token.is_some();
+    if !address.ip().is_loopback() && !safe {
+        return Err(ListenError::Open(address));
     }
-    TcpListener::bind(options.address)
+    let server = with_tls(Server::builder(), tls.as_ref())?;
+    let listener = TcpListener::bind(address)
         .await
-        .map_err(|error| ListenError::Io(options.address.to_string(), error))
+        .map_err(|error| ListenError::Io(address.to_string(), error))?;
+    Ok(Tcp {
+        listener,
+        server,
+        address,
+        token,
+    })
 }
 
 fn with_tls(server: Server, files: Option<&TlsFiles>) -> Result<Server, ListenError> {

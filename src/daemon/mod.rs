@@ -98,22 +98,27 @@ pub async fn run(
     let stopping = CancellationToken::new();
     let service = CrawlerService::new(Arc::clone(&registry), clock, info, stopping.clone());
     ready(&listeners);
-    let serving = tokio::spawn(listeners.serve(service, stopping.clone()));
+    let serving = listeners.serve(service, stopping.clone());
     tracing::info!(data = %options.data.display(), socket = %options.socket.display(), "serving");
 
-    let signal = signals.next().await;
-    tracing::info!(
-        signal,
-        "stopping: waiting for the fetches in flight; once more abandons them"
-    );
-    tokio::select! {
-        () = registry.shutdown() => tracing::info!("all crawls are booked and closed"),
-        signal = signals.next() => tracing::warn!(signal, "abandoning the fetches in flight"),
+    let until_stopped = async {
+        let signal = signals.next().await;
+        tracing::info!(
+            signal,
+            "stopping: waiting for the fetches in flight; once more abandons them"
+        );
+        tokio::select! {
+            () = registry.shutdown() => tracing::info!("all crawls are booked and closed"),
+            signal = signals.next() => tracing::warn!(signal, "abandoning the fetches in flight"),
+        }
+        stopping.cancel();
+        Ok(())
+    };
+    // A service that breaks ends the daemon: nobody could speak to it any more.
+    let stopped = tokio::try_join!(until_stopped, serving);
+    if stopped.is_err() {
+        registry.shutdown().await;
     }
-    stopping.cancel();
-    match serving.await {
-        Ok(served) => served?,
-        Err(error) => tracing::error!(%error, "the control service broke"),
-    }
+    stopped?;
     Ok(())
 }
