@@ -229,7 +229,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
     /// One crawl as it stands; a broken one as failed, with its reason.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`].
+    /// [`RegistryError::NotFound`], [`RegistryError::Stopping`].
     pub async fn status(&self, name: &str) -> Result<v1::Crawl, RegistryError> {
         let failed = |reason: String| v1::Crawl {
             name: name.to_owned(),
@@ -242,10 +242,15 @@ impl<S: Source, C: Clock> Registry<S, C> {
         match self.get(name).await {
             Ok(handle) => match handle.status().await {
                 Ok(crawl) => Ok(crawl),
-                Err(error) => Ok(self
-                    .last_report(name)
-                    .await
-                    .unwrap_or_else(|| failed(error.to_string()))),
+                // Its engine has ended: it broke, or the crawl was deleted, or the daemon stops.
+                Err(error) => match self.get(name).await {
+                    Ok(_) => Ok(failed(error.to_string())),
+                    Err(RegistryError::Broken { reason, .. }) => Ok(self
+                        .last_report(name)
+                        .await
+                        .unwrap_or_else(|| failed(reason))),
+                    Err(error) => Err(error),
+                },
             },
             Err(RegistryError::Broken { reason, .. }) => Ok(self
                 .last_report(name)
@@ -258,9 +263,12 @@ impl<S: Source, C: Clock> Registry<S, C> {
     /// A crawl to speak to.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`], [`RegistryError::Broken`].
+    /// [`RegistryError::NotFound`], [`RegistryError::Broken`], [`RegistryError::Stopping`].
     pub async fn get(&self, name: &str) -> Result<Handle, RegistryError> {
         let slots = self.slots.lock().await;
+        if slots.stopping {
+            return Err(RegistryError::Stopping);
+        }
         match slots.crawls.get(name) {
             Some(Slot::Open(running)) => match running.broken.get() {
                 None => Ok(running.handle.clone()),
