@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use apprentice::archive::{Answer, Library};
 use apprentice::booking::{Event, Seq};
+use apprentice::control::client::Client;
 use apprentice::frontier::{FrontierStore, SledStore};
 use apprentice::lab::toyweb::ToyLibrary;
 use apprentice::proto::v1;
@@ -19,7 +20,7 @@ use apprentice::store::StoreOptions;
 use apprentice::url::CanonicalUrl;
 
 use crate::support::daemon::{
-    Home, Web, create, eventually, finished, loss, mode, status, toy, until,
+    Daemon, Home, Web, create, eventually, finished, loss, mode, status, toy, until,
 };
 
 /// Holds every answer back, and keeps what was asked for.
@@ -75,6 +76,7 @@ async fn sigterm_and_sigint_wait_for_the_fetches_in_flight_and_book_them() {
         })
         .await;
         daemon.signal(signal);
+        stops_without_a_false_word(client).await;
         let status = daemon.ended().await;
         assert!(status.success(), "SIG{signal}: {status}");
         assert_eq!(daemon.complaints(), "");
@@ -82,6 +84,70 @@ async fn sigterm_and_sigint_wait_for_the_fetches_in_flight_and_book_them() {
         let asked = library.asked.lock().unwrap().clone();
         assert_eq!(booked(&home, "crawl"), asked, "SIG{signal}");
     }
+}
+
+/// Asks until the daemon is gone; on its way out it says neither that the crawl failed nor that
+/// there is none.
+async fn stops_without_a_false_word(mut client: Client) {
+    eventually("calls are refused", async || {
+        let name = "crawl".to_owned();
+        match client.get_crawl(v1::GetCrawlRequest { name }).await {
+            Ok(crawl) => {
+                assert_eq!(crawl.get_ref().state(), v1::CrawlState::Running);
+                None
+            }
+            Err(status) => {
+                assert_ne!(status.code(), tonic::Code::NotFound, "{status}");
+                Some(())
+            }
+        }
+    })
+    .await;
+}
+
+/// Never answers but for robots.txt.
+struct Mute(ToyLibrary);
+
+impl Library for Mute {
+    async fn answer(&self, url: &CanonicalUrl) -> Answer {
+        if !url.as_str().ends_with("/robots.txt") {
+            std::future::pending::<()>().await;
+        }
+        self.0.answer(url).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_abandons_the_fetches_in_flight() {
+    let web = Web::serve(Mute(ToyLibrary(toy()))).await;
+    let home = Home::new();
+    let mut daemon = home.daemon_on(&web).await;
+    let mut client = daemon.client().await;
+    let mut spec = home.spec("crawl", &toy());
+    let limits = spec.limits.get_or_insert_default();
+    limits.first_byte_ms_max = 3_600_000;
+    limits.fetch_ms_max = 3_600_000;
+    let seeds = spec.seeds.len() as u64;
+    create(&mut client, spec).await;
+    // Each seed has a host of its own; robots.txt is answered, so what stays in flight are pages.
+    until(&mut client, "crawl", "fetches", |crawl| {
+        crawl.in_flight == seeds
+    })
+    .await;
+    daemon.signal("TERM");
+    stops_without_a_false_word(client).await;
+    daemon.signal("TERM");
+    let status = daemon.ended().await;
+    assert!(status.success(), "{status}");
+    assert!(!home.socket().exists());
+    let daemon = home.daemon_on(&web).await;
+    let crawl = status_of(&daemon).await;
+    assert_eq!((crawl.state(), crawl.fetched), (v1::CrawlState::Running, 0));
+    assert_eq!(crawl.links_waiting + crawl.in_flight, seeds);
+}
+
+async fn status_of(daemon: &Daemon) -> v1::Crawl {
+    status(&mut daemon.client().await, "crawl").await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -133,18 +199,16 @@ async fn after_a_restart_each_crawl_is_in_the_state_that_it_had() {
         }),
         ..home.spec(name, &toy())
     };
-    for name in ["paused", "runs", "stopped"] {
-        create(&mut client, slowly(name)).await;
-    }
+    // The others hold the hosts of their seeds for an hour.
     let spent = v1::CrawlSpec {
         budget: 5,
         ..home.spec("finished", &toy())
     };
-    // It has hosts of its own: the others hold theirs for an hour.
-    let elsewhere = toy().hosts()[0].to_owned();
-    let seeds = vec![format!("http://{elsewhere}/")];
-    create(&mut client, v1::CrawlSpec { seeds, ..spent }).await;
+    create(&mut client, spent).await;
     finished(&mut client, "finished").await;
+    for name in ["paused", "runs", "stopped"] {
+        create(&mut client, slowly(name)).await;
+    }
     let name = || "paused".to_owned();
     let request = v1::PauseCrawlRequest { name: name() };
     client.pause_crawl(request).await.unwrap();
