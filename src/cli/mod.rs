@@ -9,10 +9,10 @@ mod crawl;
 mod critic;
 mod daemon;
 mod demo;
-
 mod exit;
 mod lab;
 mod output;
+mod usage;
 mod words;
 
 use std::io::IsTerminal;
@@ -59,7 +59,10 @@ enum Command {
 
 /// Runs the program: reads the command line, does it, says what went wrong.
 pub fn run() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage::report(&error),
+    };
     start_log(args.verbose);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
