@@ -1,14 +1,18 @@
 //! Errors for people, and what the exit code says.
 
+use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 
 use crate::control::client::ConnectError;
+use crate::critic::JudgeError;
+use crate::taxonomy::FocusError;
 
 /// It failed.
 pub(super) const FAILED: u8 = 1;
 /// No daemon answers.
 const NO_DAEMON: u8 = 3;
-/// No such crawl.
+/// No such crawl, topic or URL.
 pub(super) const NOT_FOUND: u8 = 4;
 /// Refused as asked.
 pub(super) const REFUSED: u8 = 5;
@@ -26,6 +30,9 @@ pub(super) fn report(error: &anyhow::Error) -> ExitCode {
 fn code(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<ConnectError>().is_some() {
         return NO_DAEMON;
+    }
+    if let Some(JudgeError::Focus(FocusError::Unknown { .. })) = error.downcast_ref() {
+        return NOT_FOUND;
     }
     match error
         .downcast_ref::<tonic::Status>()
@@ -64,9 +71,23 @@ fn words(error: &anyhow::Error) -> String {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    })
+    error
+        .chain()
+        .any(|cause| io_kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// What the system said, also where a writer of CSV or JSON has wrapped it.
+fn io_kind(cause: &(dyn Error + 'static)) -> Option<io::ErrorKind> {
+    if let Some(error) = cause.downcast_ref::<csv::Error>() {
+        return match error.kind() {
+            csv::ErrorKind::Io(error) => io_kind(error),
+            _ => None,
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<serde_json::Error>() {
+        return error.io_error_kind();
+    }
+    let error = cause.downcast_ref::<io::Error>()?;
+    let inner = error.get_ref().and_then(|inner| io_kind(inner));
+    inner.or(Some(error.kind()))
 }
