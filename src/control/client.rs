@@ -42,13 +42,13 @@ pub enum Address {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// Nobody listens.
-    #[error("no daemon answers at {place}: {error}; start one with `apprentice daemon`{hint}")]
+    #[error("no daemon answers at {place}: {error}; {hint}")]
     Nobody {
         /// Where.
         place: String,
         /// What the system says.
         error: String,
-        /// What else may be wrong.
+        /// What to do.
         hint: &'static str,
     },
     /// The address cannot be used.
@@ -78,7 +78,7 @@ async fn connect_socket(path: &Path) -> Result<Channel, ConnectError> {
     let nobody = |error: String| ConnectError::Nobody {
         place: place.clone(),
         error,
-        hint: ", or name its place with --data or --socket",
+        hint: "start one with `apprentice daemon`, or name its place with --data or --socket",
     };
     // Asked of the system first: its words are better than the transport's.
     tokio::net::UnixStream::connect(path)
@@ -94,6 +94,11 @@ async fn connect_socket(path: &Path) -> Result<Channel, ConnectError> {
 
 async fn connect_tcp(url: &str, authority: Option<&[u8]>) -> Result<Channel, ConnectError> {
     let wrong = |error: String| ConnectError::Address(url.to_owned(), error);
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(wrong(
+            "give http://127.0.0.1:PORT or https://HOST:PORT".to_owned(),
+        ));
+    }
     let mut endpoint = Endpoint::from_shared(url.to_owned())
         .map_err(|error| wrong(words(&error)))?
         .connect_timeout(Duration::from_secs(10));
@@ -112,7 +117,7 @@ async fn connect_tcp(url: &str, authority: Option<&[u8]>) -> Result<Channel, Con
         .map_err(|error| ConnectError::Nobody {
             place: url.to_owned(),
             error: words(&error),
-            hint: " --tcp, or check --daemon, --ca-file and --token-file",
+            hint: "start one with `apprentice daemon --tcp ADDR:PORT`, or check --daemon and --ca-file",
         })
 }
 
