@@ -4,6 +4,7 @@ use regex::{Regex, RegexSet};
 
 use super::spec::SpecError;
 use crate::booking::Refusal;
+use crate::fetch::GuardRules;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
 
@@ -51,6 +52,8 @@ impl Scope {
                 ));
             }
         };
+        GuardRules::parse(&scope.allow_addresses)
+            .map_err(|error| SpecError::new("scope.allow_addresses", error.to_string()))?;
         Ok(Self {
             allow: patterns("scope.allow", &scope.allow)?,
             deny: patterns("scope.deny", &scope.deny)?,

@@ -398,6 +398,12 @@ mod tests {
             ..Default::default()
         };
         assert!(problem_of(|s| s.scope = Some(scope("("))).contains("`scope.allow[0]`"));
+        let addresses = v1::Scope {
+            allow_addresses: vec!["10.0.0.0/99".into()],
+            ..Default::default()
+        };
+        let problem = problem_of(|s| s.scope = Some(addresses));
+        assert!(problem.contains("`scope.allow_addresses`"), "{problem}");
         let limits = v1::Limits {
             in_flight_max: 5000,
             ..Default::default()

@@ -206,7 +206,15 @@ impl<S: Source, C: Clock> Registry<S, C> {
         let folder = self.dir.crawls().join(&name);
         let now = self.shared.clock.now();
         on_blocking_pool(move || CrawlFolder::create(&folder, &raw, &spec, now)).await?;
-        let running = self.start(&name).await?;
+        let running = match self.start(&name).await {
+            Ok(running) => running,
+            Err(error) => {
+                let folder = self.dir.crawls().join(&name);
+                // The error that matters is the one of the start.
+                let _ = on_blocking_pool(move || CrawlFolder::delete(&folder)).await;
+                return Err(error);
+            }
+        };
         let handle = running.handle.clone();
         slots.crawls.insert(name, Slot::Open(running));
         drop(slots);
