@@ -93,7 +93,6 @@ impl ArchiveInfo {
     pub(super) fn count_damage(&mut self, damage: Damage) {
         self.unparsable += 1;
         if self.damage.len() < DAMAGE_COUNT_MAX {
-            tracing::warn!("{damage}");
             self.damage.push(damage);
         }
     }

@@ -13,7 +13,9 @@ use tokio::net::TcpListener;
 
 use super::output::{say, say_json, table};
 use super::words::{count, moment};
-use crate::archive::{Archive, ArchiveInfo, ArchiveLibrary, Authority, ProxyLimits, serve};
+use crate::archive::{
+    Archive, ArchiveError, ArchiveInfo, ArchiveLibrary, Authority, ProxyLimits, serve,
+};
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -63,17 +65,21 @@ pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Opens an archive off the runtime's threads, and says what of it is damaged.
-pub(super) async fn open(files: Vec<PathBuf>) -> anyhow::Result<Archive> {
-    let archive = tokio::task::spawn_blocking(move || Archive::open(&files)).await??;
+/// Opens an archive and says what of it is damaged. Blocks.
+pub(super) fn open(files: &[PathBuf]) -> Result<Archive, ArchiveError> {
+    let archive = Archive::open(files)?;
     for damage in &archive.info().damage {
         tracing::warn!("{damage}");
     }
     Ok(archive)
 }
 
+async fn open_off_the_runtime(files: Vec<PathBuf>) -> anyhow::Result<Archive> {
+    Ok(tokio::task::spawn_blocking(move || open(&files)).await??)
+}
+
 async fn info(args: Info) -> anyhow::Result<ExitCode> {
-    let archive = open(args.files).await?;
+    let archive = open_off_the_runtime(args.files).await?;
     if args.json {
         say_json(archive.info())?;
     } else {
@@ -89,7 +95,7 @@ async fn run_proxy(args: Serve) -> anyhow::Result<ExitCode> {
         args.listen
     );
     crate::daemon::raise_open_files();
-    let archive = open(args.files).await?;
+    let archive = open_off_the_runtime(args.files).await?;
     let authority = match &args.ca_out {
         Some(path) => {
             let authority = Authority::generate()?;

@@ -116,7 +116,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
 fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let clock = SystemClock::new();
     let spec = spec_of(args)?;
-    let archive = Arc::new(Archive::open(&args.archive)?);
+    let archive = Arc::new(super::archive::open(&args.archive)?);
     let model = match (&args.critic, &args.examples) {
         (Some(path), _) => CriticModel::open(path)?,
         (None, Some(table)) => train(table, &archive, &clock)?,

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::archive::Archive;
 use crate::critic::examples::{ReadExample, read_folder, read_table};
 use crate::taxonomy::{ExampleFolder, ExampleTable};
 
@@ -59,7 +58,7 @@ impl ExampleArgs {
         let table = ExampleTable::open(table)?;
         let archive = match self.archive.as_slice() {
             [] => None,
-            files => Some(Archive::open(files)?),
+            files => Some(crate::cli::archive::open(files)?),
         };
         let mut failed = 0_u64;
         let mut of = 0_u64;
