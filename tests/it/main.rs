@@ -6,6 +6,7 @@
 )]
 
 mod archive_proxy;
+mod cli;
 mod control;
 mod crash;
 mod daemon;
