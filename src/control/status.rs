@@ -10,8 +10,8 @@ use crate::taxonomy::FocusError;
 /// The status of a registry's error.
 pub(super) fn of_registry(error: &RegistryError) -> Status {
     let code = match error {
-        RegistryError::NotFound { .. } => Code::NotFound,
-        RegistryError::Focus(FocusError::Unknown { .. })
+        RegistryError::NotFound { .. }
+        | RegistryError::Focus(FocusError::Unknown { .. })
         | RegistryError::Judge(JudgeError::Focus(FocusError::Unknown { .. })) => Code::NotFound,
         RegistryError::Exists(_) => Code::AlreadyExists,
         RegistryError::Running(_) | RegistryError::Broken { .. } => Code::FailedPrecondition,

@@ -98,7 +98,7 @@ pub async fn run(
     let stopping = CancellationToken::new();
     let service = CrawlerService::new(Arc::clone(&registry), clock, info, stopping.clone());
     ready(&listeners);
-    let serving = listeners.serve(service, stopping.clone());
+    let serving = Box::pin(listeners.serve(service, stopping.clone()));
     tracing::info!(data = %options.data.display(), socket = %options.socket.display(), "serving");
 
     let until_stopped = async {

@@ -3,6 +3,7 @@
 //! Outputs lie in `tests/it/snapshots`; `INSTA_UPDATE=always cargo test --test it cli` writes them
 //! anew, for the difference to be read.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use apprentice::archive::{StoredAnswer, WarcWriter};
@@ -58,9 +59,7 @@ async fn outputs_are_as_they_were() {
     let mut all = String::new();
     for command in commands {
         let said = home.run(command);
-        all.push_str(&format!("$ apprentice {}\n", command.join(" ")));
-        all.push_str(said.done());
-        all.push('\n');
+        writeln!(all, "$ apprentice {}\n{}", command.join(" "), said.done()).unwrap();
     }
     insta::assert_snapshot!(steady(&home, &all));
     daemon.stop().await;
@@ -96,100 +95,34 @@ async fn json_has_the_fields_of_the_api() {
 }
 
 /// Runs commands that fail, each with the exit code that it should have; gives their lines.
-fn failures(home: &Home, commands: &[(i32, &[&str])]) -> String {
+fn failures(home: &Home, commands: &[(i32, &str)]) -> String {
     let mut all = String::new();
     for (code, command) in commands {
-        let said = home.run(command);
+        let args: Vec<&str> = command.split(' ').collect();
+        let said = home.run(&args);
         let line = said.error(*code);
-        all.push_str(&format!("$ apprentice {}\n{line}\n\n", command.join(" ")));
+        writeln!(all, "$ apprentice {command}\n{line}\n").unwrap();
     }
     steady(home, &all)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_daemon_refuses_is_told_on_one_line() {
+async fn what_a_crawl_refuses_is_told_on_one_line() {
     let web = Web::serve_toy(&toy()).await;
     let home = Home::new();
     let daemon = at_twelve(&home, &web).await;
-    damaged_models(&home);
-    let topic = ["--topic", TOPIC];
-    let start = ["crawl", "start", "new", "http://a.example/", "--critic"];
-    let model = |file| [&start[..], &[file], &topic].concat();
-    let right = model("critic.model");
-    let and = |more: &[&'static str]| [&right[..], more].concat();
-    fs::write(
-        home.path("spec.toml"),
-        "budget = 1\n\n[scope]\nalow = ['x']\n",
-    )
-    .unwrap();
-    fs::write(
-        home.path("half.toml"),
-        "budget = 1\ntopics = ['a'\nbudget\n",
-    )
-    .unwrap();
-    let near = [&start[..], &["critic.model", "--topic", "beekeping"]].concat();
-    let again = [
-        "crawl",
-        "start",
-        "bees",
-        "http://a.example/",
-        "--critic",
-        "critic.model",
-    ];
     let refused = failures(
         &home,
         &[
-            (4, &["crawl", "status", "wasps"]),
-            (4, &["crawl", "watch", "wasps"]),
-            (4, &["crawl", "pages", "wasps"]),
-            (4, &["crawl", "delete", "wasps"]),
-            (5, &["crawl", "resume", "bees"]),
-            (5, &["crawl", "pause", "bees"]),
-            (5, &["crawl", "seed", "bees", "mailto:a@b.example"]),
-            (5, &["crawl", "url", "bees", "nonsense"]),
-            (5, &["crawl", "set", "bees", "--allow", "["]),
-            (5, &[&again[..], &topic].concat()),
-            (4, &near),
-            (5, &and(&["--deny", "(x"])),
-            (5, &and(&["--order", "best"])),
-            (5, &and(&["--contact", "nobody"])),
-            (5, &and(&["--in-flight", "100000"])),
-            (5, &and(&["--allow-address", "10.0.0.0/99"])),
-            (
-                5,
-                &[
-                    "crawl",
-                    "start",
-                    "../up",
-                    "--critic",
-                    "critic.model",
-                    "--topic",
-                    TOPIC,
-                ],
-            ),
-            (
-                5,
-                &[
-                    "crawl",
-                    "start",
-                    "new",
-                    "--critic",
-                    "critic.model",
-                    "--topic",
-                    TOPIC,
-                ],
-            ),
-            (5, &["crawl", "start", "new", "--critic", "critic.model"]),
-            (5, &["crawl", "start", "new", "--topic", TOPIC]),
-            (1, &["crawl", "start", "new", "--spec", "spec.toml"]),
-            (1, &["crawl", "start", "new", "--spec", "half.toml"]),
-            (1, &["crawl", "start", "new", "--spec", "missing.toml"]),
-            (1, &["crawl", "start", "new", "--seeds-file", "missing.txt"]),
-            (5, &model("missing.model")),
-            (5, &model("foreign.model")),
-            (5, &model("newer.model")),
-            (5, &model("cut.model")),
-            (5, &model("changed.model")),
+            (4, "crawl status wasps"),
+            (4, "crawl watch wasps"),
+            (4, "crawl pages wasps"),
+            (4, "crawl delete wasps"),
+            (5, "crawl resume bees"),
+            (5, "crawl pause bees"),
+            (5, "crawl seed bees mailto:a@b.example"),
+            (5, "crawl url bees nonsense"),
+            (5, "crawl set bees --allow ["),
         ],
     );
     insta::assert_snapshot!(refused);
@@ -197,7 +130,56 @@ async fn what_a_daemon_refuses_is_told_on_one_line() {
     let said = home.run(&["crawl", "url", "bees", "http://unknown.example/"]);
     assert_eq!((said.code, said.err.as_str()), (Some(4), ""));
     assert!(said.out.contains("unknown"), "{}", said.out);
-    assert_eq!(home.run(&["crawl", "list"]).done().lines().count(), 2);
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_cannot_be_made_is_told_on_one_line_and_leaves_nothing() {
+    let web = Web::serve_toy(&toy()).await;
+    let home = Home::new();
+    let daemon = at_twelve(&home, &web).await;
+    damaged_models(&home);
+    let write = |name: &str, text: &str| fs::write(home.path(name), text).unwrap();
+    write("wrong.toml", "budget = 1\n\n[scope]\nalow = ['x']\n");
+    write("half.toml", "budget = 1\ntopics = ['a'\nbudget\n");
+    // All that a crawl needs, for the next one to be wrong in one thing only.
+    let sound = "topics = ['beekeeping']\ncritic = 'critic.model'\nseeds = ['http://a.example/']\n";
+    write("s.toml", sound);
+    let refused = failures(
+        &home,
+        &[
+            (5, "crawl start bees --spec s.toml"),
+            (5, "crawl start ../up --spec s.toml"),
+            (4, "crawl start new --spec s.toml --topic beekeping"),
+            (5, "crawl start new --spec s.toml --deny (x"),
+            (5, "crawl start new --spec s.toml --order best"),
+            (5, "crawl start new --spec s.toml --contact nobody"),
+            (5, "crawl start new --spec s.toml --in-flight 100000"),
+            (
+                5,
+                "crawl start new --spec s.toml --allow-address 10.0.0.0/99",
+            ),
+            (5, "crawl start new --spec s.toml ftp://a.example/"),
+            (
+                5,
+                "crawl start new --critic critic.model --topic beekeeping",
+            ),
+            (5, "crawl start new --critic critic.model"),
+            (5, "crawl start new --topic beekeeping"),
+            (1, "crawl start new --spec wrong.toml"),
+            (1, "crawl start new --spec half.toml"),
+            (1, "crawl start new --spec missing.toml"),
+            (1, "crawl start new --seeds-file missing.txt"),
+            (5, "crawl start new --spec s.toml --critic missing.model"),
+            (5, "crawl start new --spec s.toml --critic foreign.model"),
+            (5, "crawl start new --spec s.toml --critic newer.model"),
+            (5, "crawl start new --spec s.toml --critic cut.model"),
+            (5, "crawl start new --spec s.toml --critic changed.model"),
+        ],
+    );
+    insta::assert_snapshot!(refused);
+    let folders = fs::read_dir(home.data().join("crawls")).unwrap();
+    assert_eq!(folders.count(), 1, "only that of bees");
     daemon.stop().await;
 }
 
@@ -205,16 +187,8 @@ async fn what_a_daemon_refuses_is_told_on_one_line() {
 async fn a_crawl_of_the_network_needs_a_contact() {
     let home = Home::new();
     let daemon = home.daemon(&[]).await;
-    let start = [
-        "crawl",
-        "start",
-        "new",
-        "http://a.example/",
-        "--topic",
-        TOPIC,
-    ];
-    let start = [&start[..], &["--critic", "critic.model"]].concat();
-    insta::assert_snapshot!(failures(&home, &[(5, &start)]));
+    let start = "crawl start new http://a.example/ --topic beekeeping --critic critic.model";
+    insta::assert_snapshot!(failures(&home, &[(5, start)]));
     assert_eq!(fs::read_dir(home.data().join("crawls")).unwrap().count(), 0);
     daemon.stop().await;
 }
@@ -270,60 +244,29 @@ fn what_needs_no_daemon_fails_on_one_line() {
         "subject,url\nbees,http://a.example/one\n",
     )
     .unwrap();
-    let train = [
-        "critic",
-        "train",
-        "--out",
-        "new.model",
-        "--examples",
-        "table.csv",
-    ];
     let failed = failures(
         &home,
         &[
-            (3, &["crawl", "list"]),
-            (3, &["crawl", "list", "--daemon", "http://127.0.0.1:1"]),
-            (3, &["crawl", "list", "--daemon", "ftp://a.example"]),
-            (
-                1,
-                &[
-                    "crawl",
-                    "list",
-                    "--daemon",
-                    "http://127.0.0.1:1",
-                    "--token-file",
-                    "no",
-                ],
-            ),
-            (2, &["crawl", "sttart"]),
-            (2, &["crawl", "start", "new", "--budgte", "3"]),
-            (2, &["crawl", "start", "new", "--budget", "many"]),
-            (2, &["daemon", "--tcp", "here"]),
-            (1, &["critic", "info", "missing.model"]),
-            (1, &["critic", "info", "foreign.model"]),
-            (1, &["critic", "info", "newer.model"]),
-            (1, &["critic", "info", "cut.model"]),
-            (1, &["critic", "info", "changed.model"]),
-            (1, &["critic", "judge", "critic.model", "missing.html"]),
-            (
-                4,
-                &[
-                    "critic",
-                    "judge",
-                    "critic.model",
-                    "page.html",
-                    "--topic",
-                    "beekeping",
-                ],
-            ),
-            (1, &train),
-            (1, &["archive", "info", "missing.warc"]),
-            (1, &["archive", "info", "foreign.warc"]),
-            (1, &["archive", "info", "empty.warc"]),
-            (
-                1,
-                &["archive", "serve", "pages.warc", "--listen", "0.0.0.0:0"],
-            ),
+            (3, "crawl list"),
+            (3, "crawl list --daemon http://127.0.0.1:1"),
+            (3, "crawl list --daemon ftp://a.example"),
+            (1, "crawl list --daemon http://127.0.0.1:1 --token-file no"),
+            (2, "crawl sttart"),
+            (2, "crawl start new --budgte 3"),
+            (2, "crawl start new --budget many"),
+            (2, "daemon --tcp here"),
+            (1, "critic info missing.model"),
+            (1, "critic info foreign.model"),
+            (1, "critic info newer.model"),
+            (1, "critic info cut.model"),
+            (1, "critic info changed.model"),
+            (1, "critic judge critic.model missing.html"),
+            (4, "critic judge critic.model page.html --topic beekeping"),
+            (1, "critic train --out new.model --examples table.csv"),
+            (1, "archive info missing.warc"),
+            (1, "archive info foreign.warc"),
+            (1, "archive info empty.warc"),
+            (1, "archive serve pages.warc --listen 0.0.0.0:0"),
         ],
     );
     insta::assert_snapshot!(failed);

@@ -121,7 +121,6 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
             daemon
         };
     }
-    println!("fetched at the starts: {progress:?}");
     // The last one may have been one of those that nobody waited for.
     daemon.kill();
     assert!(

@@ -16,6 +16,7 @@ use apprentice::control::client::Client;
 use apprentice::frontier::{FrontierStore, SledStore};
 use apprentice::lab::toyweb::ToyLibrary;
 use apprentice::proto::v1;
+use apprentice::proto::v1::CrawlState::{Finished, Paused, Running, Stopped};
 use apprentice::store::StoreOptions;
 use apprentice::url::CanonicalUrl;
 
@@ -93,7 +94,7 @@ async fn stops_without_a_false_word(mut client: Client) {
         let name = "crawl".to_owned();
         match client.get_crawl(v1::GetCrawlRequest { name }).await {
             Ok(crawl) => {
-                assert_eq!(crawl.get_ref().state(), v1::CrawlState::Running);
+                assert_eq!(crawl.get_ref().state(), Running);
                 None
             }
             Err(status) => {
@@ -142,7 +143,7 @@ async fn a_second_signal_abandons_the_fetches_in_flight() {
     assert!(!home.socket().exists());
     let daemon = home.daemon_on(&web).await;
     let crawl = status_of(&daemon).await;
-    assert_eq!((crawl.state(), crawl.fetched), (v1::CrawlState::Running, 0));
+    assert_eq!((crawl.state(), crawl.fetched), (Running, 0));
     assert_eq!(crawl.links_waiting + crawl.in_flight, seeds);
 }
 
@@ -226,7 +227,6 @@ async fn after_a_restart_each_crawl_is_in_the_state_that_it_had() {
     };
     let before = states(&mut client).await;
     let names: Vec<_> = before.iter().map(|(state, ..)| *state).collect();
-    use v1::CrawlState::{Finished, Paused, Running, Stopped};
     assert_eq!(names, [Finished, Paused, Running, Stopped]);
     assert_eq!(before[0].1, "budget of 5 fetches spent");
 
@@ -294,7 +294,7 @@ async fn a_crawl_that_cannot_be_opened_is_told_of_and_mended() {
     let resumed = client
         .resume_crawl(v1::ResumeCrawlRequest { name: name() })
         .await;
-    assert_eq!(resumed.unwrap().get_ref().state(), v1::CrawlState::Running);
+    assert_eq!(resumed.unwrap().get_ref().state(), Running);
     finished(&mut client, "broken").await;
     finished(&mut client, "sound").await;
     assert!(!loss(&mut client, "broken").await.is_empty());

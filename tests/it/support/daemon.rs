@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 pub(crate) const TOPIC: &str = "beekeeping";
 
 /// No condition that a test waits for takes this long, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Asks until there is an answer.
 ///
