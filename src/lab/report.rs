@@ -22,6 +22,14 @@ pub enum ReportError {
         /// Why.
         error: io::Error,
     },
+    /// A picture cannot be drawn.
+    #[error("no picture of topic {topic}: {error}")]
+    Plot {
+        /// The topic.
+        topic: String,
+        /// Why.
+        error: SeriesError,
+    },
 }
 
 /// One crawl at its end.
@@ -201,7 +209,8 @@ fn spread_at(group: &[&Entry], n: u64) -> Option<Spread> {
     })
 }
 
-/// Writes `curves.csv`, `summary.json` and `loss-TOPIC.svg` into `dir`.
+/// Writes `curves.csv`, `summary.json` and, where crawls have come to something, `loss-TOPIC.svg` into
+/// `dir`.
 ///
 /// # Errors
 /// [`ReportError`] names the file.
@@ -226,10 +235,8 @@ pub fn write(
         .map_err(io(&path))?;
     for topic in &spec.topics {
         let path = dir.join(format!("loss-{}.svg", topic.replace('/', "_")));
-        match picture(spec, topic, entries) {
-            Ok(svg) => fs::write(&path, svg).map_err(io(&path))?,
-            // A crawl that ended at once has no line to draw; its figures are in the tables.
-            Err(error) => tracing::warn!("no picture of topic {topic}: {error}"),
+        if let Some(svg) = picture(spec, topic, entries)? {
+            fs::write(&path, svg).map_err(io(&path))?;
         }
     }
     Ok(())
@@ -265,27 +272,46 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
     csv.flush()
 }
 
-/// The mean curves of a topic: by the labels where there are any, else by the critic.
-fn picture(spec: &ContestSpec, topic: &str, entries: &[Entry]) -> Result<String, SeriesError> {
+/// The mean curves of a topic: by the labels where there are any, else by the critic; `None` if no
+/// crawler has one.
+fn picture(
+    spec: &ContestSpec,
+    topic: &str,
+    entries: &[Entry],
+) -> Result<Option<String>, ReportError> {
     let mut curves = Vec::new();
     for group in groups(spec, entries) {
         let Some(first) = group.first().filter(|entry| entry.topic == topic) else {
             continue;
         };
-        curves.push(NamedCurve {
-            name: first.crawler.name().to_owned(),
-            points: mean_points(&group),
-        });
+        let points = mean_points(&group);
+        // One point is no line.
+        if points.len() > 1 {
+            curves.push(NamedCurve {
+                name: first.crawler.name().to_owned(),
+                points,
+            });
+        }
+    }
+    if curves.is_empty() {
+        return Ok(None);
     }
     let title = format!("{topic}: mean of {} seed sets", spec.seed_sets);
-    loss_svg(&title, &curves)
+    let svg = loss_svg(&title, &curves).map_err(|error| ReportError::Plot {
+        topic: topic.to_owned(),
+        error,
+    })?;
+    Ok(Some(svg))
 }
 
 fn mean_points(group: &[&Entry]) -> Vec<LossPoint> {
     let mut sums: BTreeMap<u64, (f64, usize)> = BTreeMap::new();
     for entry in group {
         let curve = entry.by_judge.as_ref().unwrap_or(&entry.by_critic);
-        for point in curve.checkpoints() {
+        // With the first fetch a short crawl has a line, too.
+        let checkpoints = curve.checkpoints().into_iter();
+        let later = checkpoints.filter(|point| point.n > 1);
+        for point in curve.at(1).into_iter().chain(later) {
             let sum = sums.entry(point.n).or_default();
             sum.0 += point.loss;
             sum.1 += 1;
