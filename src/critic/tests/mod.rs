@@ -280,3 +280,12 @@ fn parameters_out_of_bounds_name_value_and_bounds() {
         "the held-out share is 1; it has to be above 0 and below 1"
     );
 }
+
+#[test]
+fn the_model_that_ships_can_be_read_and_knows_its_topics() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("models/demo.critic");
+    let model = CriticModel::open(&path).unwrap();
+    assert_eq!(model.classes().len(), 10);
+    assert!(model.class_of("beekeeping").is_some());
+    assert!(model.training().held_out.accuracy().value > 0.9);
+}
