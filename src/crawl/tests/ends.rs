@@ -1,7 +1,6 @@
 //! How a crawl ends that something breaks, and what is left of it.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicU64;
 
 use super::support::FailingStore;
 use super::*;
@@ -115,11 +114,7 @@ async fn whole() -> Vec<String> {
 async fn on_failing_store(crawl: &Crawl, fails: std::ops::Range<u64>) -> bool {
     crawl.begin();
     crawl.store.flush().unwrap();
-    let store = Arc::new(FailingStore {
-        inner: Arc::clone(&crawl.store),
-        fails,
-        flushes: AtomicU64::new(0),
-    });
+    let store = Arc::new(FailingStore::new(Arc::clone(&crawl.store), fails));
     let parts = crawl.parts_on(crawl.source.clone(), Pace::Live, store);
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {

@@ -1,5 +1,8 @@
 //! Budget, seeds, pause and resume.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::support::{FailingStore, ImpatientClock};
 use super::*;
 
 /// A seed that links to `hosts` pages on hosts of their own; every third is first busy, every fourth
@@ -212,4 +215,47 @@ async fn a_crawl_that_is_shut_down_books_what_is_in_flight_and_goes_on_when_it_i
     assert_eq!(progress_of(crawl.store.as_ref()).requests, 5);
     let progress = crawl.replay().await;
     assert_eq!((progress.fetched(), crawl.requests().len()), (21, 31));
+}
+
+#[tokio::test]
+async fn an_idle_crawl_is_not_woken_for_what_an_earlier_flush_has_covered() {
+    let crawl = Crawl::new(&[]);
+    crawl.begin();
+    let store = Arc::new(FailingStore::new(Arc::clone(&crawl.store), 0..0));
+    let clock = ImpatientClock {
+        inner: crawl.clock.clone(),
+        in_vain: Arc::new(AtomicU64::new(0)),
+    };
+    let parts = crawl.parts_on(crawl.source.clone(), Pace::Live, Arc::clone(&store) as _);
+    let parts = EngineParts {
+        clock,
+        source: parts.source,
+        judge: parts.judge,
+        store: parts.store,
+        calendar: parts.calendar,
+        robots: parts.robots,
+        pace: parts.pace,
+        world: parts.world,
+        parsers: parts.parsers,
+        guard_note: parts.guard_note,
+    };
+    let (engine, handle) = Engine::open(parts).unwrap();
+    let script = async {
+        until_finished(&handle).await;
+        let events = crawl.store.last().0 + 2;
+        store.waits_for.store(events, Ordering::SeqCst);
+        // The flush for the state ends only when the seeds have come, and covers them.
+        let (stopped, added) = tokio::join!(
+            handle.set_state(CrawlState::Stopped, "enough"),
+            handle.add_seeds(vec![url("a/")])
+        );
+        stopped.unwrap();
+        assert_eq!(added.unwrap().added, 1);
+        for _ in 0..100 {
+            handle.status().await.unwrap();
+        }
+        handle.shutdown().await;
+    };
+    let (ended, ()) = tokio::join!(engine.run(), script);
+    ended.unwrap();
 }

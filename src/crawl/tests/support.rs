@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Semaphore;
 
 use crate::booking::{Event, Reference, Seq};
+use crate::clock::{Clock, SimulatedClock, Timestamp};
 use crate::fetch::{Outcome, Request, ScriptedSource, Source};
 use crate::frontier::{FrontierStore, MemoryStore, StoreFailure};
 use crate::page::Page;
@@ -53,12 +54,46 @@ impl Source for Gate {
     }
 }
 
+/// A clock that has had enough of being asked to wait for what is past.
+#[derive(Clone)]
+pub(super) struct ImpatientClock {
+    pub(super) inner: SimulatedClock,
+    pub(super) in_vain: Arc<AtomicU64>,
+}
+
+impl Clock for ImpatientClock {
+    fn now(&self) -> Timestamp {
+        self.inner.now()
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        if until <= self.now() {
+            let times = self.in_vain.fetch_add(1, Ordering::SeqCst);
+            assert!(times < 1_000, "woken for nothing a thousand times");
+        }
+        self.inner.sleep_until(until).await;
+    }
+}
+
 /// A log whose flushes fail from one on, for a while.
 pub(super) struct FailingStore {
     pub(super) inner: Arc<MemoryStore>,
     /// The flushes that fail, counted from 1.
     pub(super) fails: std::ops::Range<u64>,
     pub(super) flushes: AtomicU64,
+    /// No flush ends before the log has this many events.
+    pub(super) waits_for: AtomicU64,
+}
+
+impl FailingStore {
+    pub(super) fn new(inner: Arc<MemoryStore>, fails: std::ops::Range<u64>) -> Self {
+        Self {
+            inner,
+            fails,
+            flushes: AtomicU64::new(0),
+            waits_for: AtomicU64::new(0),
+        }
+    }
 }
 
 impl FrontierStore for FailingStore {
@@ -70,6 +105,9 @@ impl FrontierStore for FailingStore {
         let flush = self.flushes.fetch_add(1, Ordering::SeqCst) + 1;
         if self.fails.contains(&flush) {
             return Err(StoreFailure("the disk is full".into()));
+        }
+        while self.last().0 < self.waits_for.load(Ordering::SeqCst) {
+            std::thread::yield_now();
         }
         self.inner.flush()
     }
