@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use apprentice::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
-use apprentice::clock::{Clock, SimulatedClock, Timestamp, chance};
+use apprentice::clock::{Chance, Clock, SimulatedClock, Timestamp, chance};
 use apprentice::crawl::{
     CrawlOrder, Engine, EngineParts, Handle, Pace, Progress, RobotsPolicy, SEED_PRIORITY,
 };
@@ -95,9 +95,12 @@ impl Simulation {
         let in_flight = [1, 4][hat.random_range(0..2)];
         let delay_ms = [0, 300, 2_000][hat.random_range(0..3)];
         let order = CrawlOrder::ALL[hat.random_range(0..3)];
-        let mut or_none = |max: u64| match hat.random_bool(0.5) {
-            true => 0,
-            false => hat.random_range(1..max),
+        let mut or_none = |max: u64| {
+            if hat.random_bool(0.5) {
+                0
+            } else {
+                hat.random_range(1..max)
+            }
         };
         let spec = v1::CrawlSpec {
             name: "simulated".into(),
@@ -122,7 +125,11 @@ impl Simulation {
         let site = Site::new(Arc::clone(&web), clock.clone(), delay, in_flight == 1);
         // A live crawl flushes on threads of its own: it is tried more rarely, since its seed does
         // not tell all.
-        let pace = [Pace::Live, Pace::Replay][usize::from(seed % 4 > 0)];
+        let pace = if seed.is_multiple_of(4) {
+            Pace::Live
+        } else {
+            Pace::Replay
+        };
         Self {
             seed,
             web,
@@ -136,9 +143,11 @@ impl Simulation {
     /// What went wrong.
     fn run(&self) -> Vec<String> {
         let hat = &mut chance(self.seed, "deaths");
+        let mut spec = self.spec.clone();
         let mut store = self.first_log();
         let mut lost = check::Lost::default();
         let mut life = 0;
+        let mut changes = hat.random_range(0..3);
         let (store, progress) = loop {
             let dies = life < 4 && hat.random_bool(0.6);
             let dies = dies.then(|| Seq(store.last().0 + hat.random_range(1..30)));
@@ -148,16 +157,22 @@ impl Simulation {
             store = log.inner.after_crash();
             if let Some((progress, wrongs)) = ended {
                 lost.wrongs.extend(wrongs);
-                break (store, progress);
+                if changes == 0 {
+                    break (store, progress);
+                }
+                changes -= 1;
+                self.site.crawler_ended(&check::events_of(&store));
+                self.change(&mut spec, progress.fetched(), &store, hat);
+                continue;
             }
             let events = check::events_of(&store);
-            self.site.crawler_died(&events);
+            self.site.crawler_ended(&events);
             lost.count(&self.site.asked(), &events);
             life += 1;
         };
         let mut wrongs = self.site.wrongs();
         wrongs.extend(check::check(
-            &self.spec,
+            &spec,
             &store,
             &progress,
             &self.site.asked(),
@@ -183,6 +198,32 @@ impl Simulation {
         }));
         store.flush().unwrap();
         store
+    }
+
+    /// Somebody changes the spec of the finished crawl and sets it going again.
+    fn change(
+        &self,
+        spec: &mut v1::CrawlSpec,
+        fetched: u64,
+        store: &MemoryStore,
+        hat: &mut Chance,
+    ) {
+        if spec.budget > 0 {
+            spec.budget = fetched + hat.random_range(1..20);
+        }
+        let scope = spec.scope.get_or_insert_default();
+        scope.pages_per_host_max = [0, 2, 8][hat.random_range(0..3)];
+        scope.deny.clear();
+        if hat.random_bool(0.5) {
+            scope.deny.push("p[2-5]$".to_owned());
+        }
+        store.append(Event::SpecChange(spec.encode_to_vec()));
+        store.append(Event::State(StateEvent {
+            state: CrawlState::Running,
+            reason: "changed".into(),
+            at: self.clock.now(),
+        }));
+        store.flush().unwrap();
     }
 
     /// One life of the crawler; `None` if it died, else its figures and what its memory got wrong.

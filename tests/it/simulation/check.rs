@@ -161,6 +161,15 @@ fn requests(events: &[Event], asked: &Asked, lost: &Lost) -> Vec<String> {
             wrongs.push(format!("{}: booked twice", lease.url));
         }
     }
+    let mut refused_for_good = BTreeSet::new();
+    for event in events {
+        if let Event::Refused(refused) = event
+            && !matches!(refused.refusal, Refusal::Scope)
+            && !refused_for_good.insert(&refused.url)
+        {
+            wrongs.push(format!("{}: struck off twice", refused.url));
+        }
+    }
     let booked = requests_booked(events);
     let urls: BTreeSet<_> = booked.keys().chain(asked.keys()).collect();
     for url in urls {

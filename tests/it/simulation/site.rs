@@ -70,8 +70,8 @@ impl Site {
         asked
     }
 
-    /// The crawler has died; of its requests it can only know those of `log`.
-    pub(super) fn crawler_died(&self, log: &[Event]) {
+    /// The crawler has died or was shut down; of its requests it can only know those of `log`.
+    pub(super) fn crawler_ended(&self, log: &[Event]) {
         let mut seen = self.lock();
         seen.busy.clear();
         seen.robots.clear();

@@ -1,5 +1,6 @@
 //! A web from a seed: what each host answers, how often it is capricious, and what it asks for.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use apprentice::clock::{Chance, chance};
@@ -162,7 +163,7 @@ fn page(hat: &mut Chance, target: impl Fn(&mut Chance) -> CanonicalUrl) -> Strin
         } else {
             ""
         };
-        html += &format!("<a{rel} href=\"{}\">on</a>", target(hat));
+        write!(html, "<a{rel} href=\"{}\">on</a>", target(hat)).unwrap();
     }
     html
 }
