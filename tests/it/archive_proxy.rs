@@ -189,8 +189,8 @@ async fn what_the_archive_lacks_is_404_and_robots_txt_is_no_exception() {
     let proxy = Proxy::over_archive(None).await;
     for url in [
         "http://a.example/robots.txt",
-        "http://a.example/two",
-        "https://a.example/one?x=1",
+        "http://a.example/three",
+        "https://a.example/one?x=2",
         "http://nowhere.example/",
     ] {
         let reply = proxy.ask(&format!("GET {url} HTTP/1.1")).await;
@@ -319,7 +319,7 @@ async fn a_tunnel_without_tls_speaks_plain_http() {
     ask_over(&mut stream, "CONNECT a.example:80 HTTP/1.1").await;
     let reply = ask_over(&mut stream, "GET /one?x=1 HTTP/1.1").await;
     assert_eq!((reply.status, &*reply.body), (200, "<p>one</p>"));
-    let reply = ask_over(&mut stream, "GET /two HTTP/1.1").await;
+    let reply = ask_over(&mut stream, "GET /three HTTP/1.1").await;
     assert_eq!(reply.status, 404);
     drop(stream);
     proxy.stop().await;
