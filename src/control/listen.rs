@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
 use tokio_util::sync::CancellationToken;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::server::Router;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 
@@ -21,6 +22,9 @@ use crate::proto::v1::crawler_server::CrawlerServer;
 /// How long calls in hand may take once the daemon stops; clients that are silent or read no
 /// further are cut off then.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// The longest message that is read: seeds by the hundred thousand come in one.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 /// A path of a Unix socket cannot be longer than this on Linux (107 bytes and a zero).
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -240,7 +244,8 @@ fn router<S: Source, C: Clock>(
 ) -> Router {
     let guard = Guard(token);
     let (reporter, health) = tonic_health::server::health_reporter();
-    let crawler = CrawlerServer::with_interceptor(service, guard.clone());
+    let crawler = CrawlerServer::new(service).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let crawler = InterceptedService::new(crawler, guard);
     tokio::spawn(async move {
         reporter
             .set_service_status(

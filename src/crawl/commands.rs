@@ -1,5 +1,7 @@
 //! What the engine does when it is told something.
 
+use std::collections::HashSet;
+
 use prost::Message;
 
 use super::engine::Engine;
@@ -96,17 +98,19 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.spec.name
             )));
         }
+        if to == CrawlState::Running && self.owes_contact() {
+            return Err(CrawlError::State(self.no_contact()));
+        }
         Ok(self.enter(to, reason))
     }
 
     fn add_seeds(&mut self, urls: Vec<CanonicalUrl>) -> (Seq, v1::AddSeedsResponse) {
         let total = urls.len() as u64;
-        let mut new: Vec<CanonicalUrl> = Vec::new();
-        for url in urls {
-            if self.frontier.takes(&url) && !new.contains(&url) {
-                new.push(url);
-            }
-        }
+        let mut taken = HashSet::new();
+        let new: Vec<CanonicalUrl> = urls
+            .into_iter()
+            .filter(|url| self.frontier.takes(url) && taken.insert(url.id()))
+            .collect();
         let added = new.len() as u64;
         let counts = v1::AddSeedsResponse {
             added,
@@ -136,6 +140,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
     fn update(&mut self, update: &v1::UpdateCrawlRequest) -> Result<Seq, CrawlError> {
         let raw = merged(&self.raw_spec, update);
         let spec = Spec::check(&raw)?;
+        if update.contact.is_some() && self.contact_owed_by(&spec) {
+            return Err(CrawlError::State(self.no_contact()));
+        }
         let more = spec.tuning.budget.is_none_or(|budget| self.booked < budget);
         self.set_spec(raw.clone(), spec)?;
         let mut seq = self.append(Event::SpecChange(raw.encode_to_vec()));

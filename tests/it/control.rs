@@ -309,6 +309,28 @@ async fn without_the_token_or_the_authority_nothing_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn seeds_by_the_hundred_thousand_are_taken_in_one_call() {
+    let web = Web::serve_toy(&toy()).await;
+    let home = Home::new();
+    let daemon = home.daemon_on(&web).await;
+    let mut client = daemon.client().await;
+    let mut spec = home.spec("crawl", &toy());
+    spec.budget = 1;
+    create(&mut client, spec).await;
+    finished(&mut client, "crawl").await;
+    // Some 7 MB, more than the 4 MB that gRPC takes unless told otherwise.
+    let seeds = v1::AddSeedsRequest {
+        name: "crawl".to_owned(),
+        urls: (0..100_000)
+            .map(|n| format!("http://host-{}.example/{n}/{}", n % 100, "x".repeat(50)))
+            .collect(),
+    };
+    let counts = client.add_seeds(seeds).await.unwrap().into_inner();
+    assert_eq!((counts.added, counts.known), (100_000, 0));
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grpcio_speaks_to_it_by_reflection() {
     let Some(python) = std::env::var_os(PYTHON_VARIABLE) else {
         println!("skipped: {PYTHON_VARIABLE} names no Python with grpcio and grpcio-reflection");
