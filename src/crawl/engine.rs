@@ -80,6 +80,8 @@ pub struct EngineParts<S, C> {
     pub parsers: usize,
     /// How addresses are guarded, for the status.
     pub guard_note: String,
+    /// Whether pages come from the network, which is asked nothing without a contact.
+    pub needs_contact: bool,
 }
 
 /// One crawl at work.
@@ -90,6 +92,7 @@ pub struct Engine<S, C> {
     pub(super) pace: Pace,
     pub(super) world: Option<World>,
     pub(super) guard_note: String,
+    needs_contact: bool,
 
     pub(super) raw_spec: v1::CrawlSpec,
     pub(super) spec: Spec,
@@ -171,6 +174,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             pace: parts.pace,
             world: parts.world,
             guard_note: parts.guard_note,
+            needs_contact: parts.needs_contact,
             frontier: Frontier::new(params, parts.calendar),
             scorer: match spec.order {
                 super::CrawlOrder::BreadthFirst => Box::new(BreadthFirstScorer),
@@ -420,6 +424,16 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         // Set once: an engine breaks once.
         let _ = self.last_report.set(report);
+    }
+
+    /// Whether the crawl may not go on because nobody answers for it: it was made, say, on an
+    /// archived web, and its daemon now stands before the network.
+    pub(super) fn owes_contact(&self) -> bool {
+        self.contact_owed_by(&self.spec)
+    }
+
+    pub(super) fn contact_owed_by(&self, spec: &Spec) -> bool {
+        self.needs_contact && spec.tuning.contact.is_none()
     }
 
     pub(super) fn close(&mut self) {

@@ -17,6 +17,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let budget = self.spec.tuning.budget;
         self.state.0 == CrawlState::Running
             && !self.closing
+            && !self.owes_contact()
             && in_flight < self.spec.tuning.in_flight_max
             && (self.undurable.len() < UNFLUSHED_EVENTS_MAX || self.pace == Pace::Replay)
             && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)

@@ -53,6 +53,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }
     }
 
+    /// What somebody has to do before the network is asked.
+    pub(super) fn no_contact(&self) -> String {
+        let name = &self.spec.name;
+        format!(
+            "no contact, without which the network is not crawled; give one with `crawl set {name} --contact ADDRESS`"
+        )
+    }
+
     fn why_idle(&self, now: Timestamp) -> String {
         let (state, reason) = &self.progress.state;
         if *state != CrawlState::Running {
@@ -60,6 +68,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }
         if !self.tasks.is_empty() {
             return String::new();
+        }
+        if self.owes_contact() {
+            return self.no_contact();
         }
         match self.held {
             Some(Next::NotBefore(at)) => format!(

@@ -281,6 +281,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
         world: spec.closed_world.then_some(closed),
         parsers: 1,
         guard_note: String::new(),
+        needs_contact: false,
     };
     let (engine, handle) = Engine::open(parts)?;
     // One small runtime a replay: its engine is the only task that waits.

@@ -1,6 +1,7 @@
 //! How a daemon lives: its start, its signals, its lock and sockets, and crawls that fail or share
 //! hosts.
 
+mod contact;
 mod refusals;
 mod sharing;
 
