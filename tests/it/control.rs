@@ -152,19 +152,21 @@ async fn steer(client: &mut Client) {
     assert_eq!(error.code(), Code::FailedPrecondition);
     assert!(error.message().contains("--budget"), "{error}");
 
+    // So slow that it does not end before it is paused.
     let slower = v1::UpdateCrawlRequest {
         name: name(),
-        budget: Some(40),
+        budget: Some(400),
         limits: Some(v1::Limits {
-            delay_ms_min: Some(50),
+            delay_ms_min: Some(3_600_000),
             ..Default::default()
         }),
         ..Default::default()
     };
     let crawl = client.update_crawl(slower).await.unwrap().into_inner();
     let spec = crawl.spec.unwrap();
-    assert_eq!(spec.budget, 40);
-    assert_eq!(spec.limits.unwrap().delay_ms_min, Some(50));
+    assert_eq!(crawl.reason, "the spec was changed");
+    assert_eq!(spec.budget, 400);
+    assert_eq!(spec.limits.unwrap().delay_ms_min, Some(3_600_000));
     assert_eq!(spec.limits.unwrap().in_flight_max, 4);
 
     let pause = client.pause_crawl(v1::PauseCrawlRequest { name: name() });
@@ -189,18 +191,20 @@ async fn steer(client: &mut Client) {
     assert_eq!(error.code(), Code::InvalidArgument);
     assert!(error.message().contains("urls[1]"), "{error}");
 
-    client.resume_crawl(resume()).await.unwrap();
-    let crawl = finished(client, "crawl").await;
-    assert_eq!(crawl.fetched, 40);
+    let resumed = client.resume_crawl(resume()).await.unwrap();
+    assert_eq!(resumed.get_ref().state(), v1::CrawlState::Running);
     let stop = client.stop_crawl(v1::StopCrawlRequest { name: name() });
-    assert_eq!(
-        stop.await.unwrap().get_ref().state(),
-        v1::CrawlState::Stopped
-    );
-    until(client, "crawl", "is stopped", |crawl| {
-        crawl.reason == "stopped by request"
-    })
-    .await;
+    let stopped = stop.await.unwrap().into_inner();
+    assert_eq!(stopped.state(), v1::CrawlState::Stopped);
+    assert_eq!(stopped.reason, "stopped by request");
+    // What was in flight is still booked.
+    until(client, "crawl", "rests", |crawl| crawl.in_flight == 0).await;
+    // An answer that waits until all that was booked is durable: from here on nothing changes.
+    let counts = client.add_seeds(v1::AddSeedsRequest {
+        name: name(),
+        urls: Vec::new(),
+    });
+    assert_eq!(counts.await.unwrap().get_ref().added, 0);
 }
 
 /// Loss, frontier, a URL, pages.
