@@ -58,7 +58,7 @@ impl Scope {
             allow: patterns("scope.allow", &scope.allow)?,
             deny: patterns("scope.deny", &scope.deny)?,
             pages_per_host_max: Some(scope.pages_per_host_max).filter(|max| *max > 0),
-            depth_max: u16::try_from(scope.depth_max).ok().filter(|max| *max > 0),
+            depth_max: depth_max(scope.depth_max)?,
             hard_focus,
             follow_nofollow: scope.ignore_nofollow,
             allow_addresses: scope.allow_addresses.clone(),
@@ -83,6 +83,20 @@ impl Scope {
             return Some(Refusal::Depth);
         }
         (!self.covers(link.url)).then_some(Refusal::Scope)
+    }
+}
+
+fn depth_max(given: u32) -> Result<Option<u16>, SpecError> {
+    match u16::try_from(given) {
+        Ok(0) => Ok(None),
+        Ok(max) => Ok(Some(max)),
+        Err(_) => Err(SpecError::new(
+            "scope.depth_max",
+            format!(
+                "{given} links; at most {} can be counted (0: no limit)",
+                u16::MAX
+            ),
+        )),
     }
 }
 
@@ -162,6 +176,16 @@ mod tests {
             refusal(&scope, "http://a.test/x.pdf", |_| ()),
             Some(Refusal::Scope)
         );
+    }
+
+    #[test]
+    fn a_depth_that_cannot_be_counted_is_refused_and_not_taken_for_none() {
+        let too_deep = v1::Scope {
+            depth_max: 70_000,
+            ..Default::default()
+        };
+        let error = Scope::check(&too_deep).unwrap_err();
+        assert!(error.to_string().contains("65535"), "{error}");
     }
 
     #[test]

@@ -82,7 +82,12 @@ impl CrawlFolder {
         let model = half.join(MODEL);
         fs::copy(&spec.critic, &model).map_err(|error| io(&model, error))?;
         let store = SledStore::open(&half.join(LOG), &StoreOptions::default())?;
-        store.append(Event::SpecChange(raw.encode_to_vec()));
+        // The seeds have an event of their own; in the spec they would go out with every status.
+        let spec = v1::CrawlSpec {
+            seeds: Vec::new(),
+            ..raw.clone()
+        };
+        store.append(Event::SpecChange(spec.encode_to_vec()));
         store.append(Event::State(StateEvent {
             state: CrawlState::Running,
             reason: "created".to_owned(),

@@ -239,6 +239,7 @@ impl Simulation {
             world: None,
             parsers: 2,
             guard_note: String::new(),
+            needs_contact: false,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

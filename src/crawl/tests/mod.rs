@@ -187,6 +187,7 @@ impl Crawl {
             world: self.world.clone(),
             parsers: self.parsers,
             guard_note: String::new(),
+            needs_contact: false,
         }
     }
 

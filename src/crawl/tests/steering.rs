@@ -238,6 +238,7 @@ async fn an_idle_crawl_is_not_woken_for_what_an_earlier_flush_has_covered() {
         world: parts.world,
         parsers: parts.parsers,
         guard_note: parts.guard_note,
+        needs_contact: false,
     };
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {
