@@ -114,6 +114,8 @@ async fn every_call(home: &Home, daemon: &Daemon, web: &Web, mut client: Client)
     spec.budget = 20;
     let created = create(client, spec.clone()).await;
     assert_eq!(created.state(), v1::CrawlState::Running);
+    // The seeds may be very many; a status goes without them.
+    spec.seeds.clear();
     assert_eq!(created.spec, Some(spec));
     watch_to_the_end(client).await;
     steer(client).await;
