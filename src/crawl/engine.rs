@@ -10,7 +10,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::handle::{Command, Handle, LastReport};
@@ -88,6 +88,7 @@ pub struct EngineParts<S, C> {
 pub struct Engine<S, C> {
     pub(super) bench: Workbench<S, C>,
     pub(super) store: Arc<dyn FrontierStore>,
+    pub(super) calendar: HostCalendar,
     pub(super) robots: RobotsPolicy,
     pub(super) pace: Pace,
     pub(super) world: Option<World>,
@@ -120,7 +121,7 @@ pub struct Engine<S, C> {
     pub(super) rate: Rate,
     /// What the frontier answered when it last gave no lease.
     pub(super) held: Option<Next>,
-    pub(super) closing: bool,
+    pub(super) closing: watch::Sender<bool>,
     last_report: LastReport,
 }
 
@@ -170,6 +171,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 parsers: Arc::new(Semaphore::new(parts.parsers.max(1))),
             },
             store: parts.store,
+            calendar: parts.calendar.clone(),
             robots: parts.robots,
             pace: parts.pace,
             world: parts.world,
@@ -198,7 +200,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             waiters: Waiters::default(),
             rate: Rate::default(),
             held: None,
-            closing: false,
+            closing: watch::Sender::new(false),
             last_report,
         };
         engine.fold_log()?;
@@ -257,7 +259,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.finish_if_done();
             let done = self.tasks.is_empty() && self.early.is_empty();
             let finished = self.pace == Pace::Replay && self.state.0 != CrawlState::Running;
-            if done && (self.closing || finished) {
+            if done && (self.is_closing() || finished) {
                 return Ok(());
             }
             self.start_flush_if_due();
@@ -270,6 +272,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// Waits for whatever comes first and takes it.
     async fn take_one(&mut self) -> Result<(), EngineError> {
         let wake = self.wake_at();
+        let closing = self.is_closing();
         let clock = self.bench.clock.clone();
         let timer = async {
             match wake {
@@ -298,7 +301,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.take_flushed(flushed.map_err(EngineError::from_join)??);
                 Ok(())
             }
-            Some(command) = self.commands.recv(), if !self.closing => {
+            Some(command) = self.commands.recv(), if !closing => {
                 self.obey(command);
                 Ok(())
             }
@@ -364,7 +367,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let someone_waits = !self.waiters.is_empty();
         let full = self.undurable.len() >= FLUSH_EVENTS;
         let live = self.pace == Pace::Live;
-        if full || live && (waited || someone_waits || self.closing) {
+        if full || live && (waited || someone_waits || self.is_closing()) {
             self.flush_due = None;
             let store = Arc::clone(&self.store);
             self.flushing = Some(tokio::task::spawn_blocking(move || store.flush()));
@@ -437,7 +440,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     pub(super) fn close(&mut self) {
-        self.closing = true;
+        self.closing.send_replace(true);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        *self.closing.borrow()
     }
 
     pub(super) fn set_spec(&mut self, raw: v1::CrawlSpec, spec: Spec) -> Result<(), SpecError> {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::engine::{Engine, EngineError, Pace, RobotsPolicy, UNFLUSHED_EVENTS_MAX};
-use super::lease_task::{Done, Finished, Workbench};
+use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
-use crate::fetch::robots::{Origin, RobotsAnswer, fetch_robots};
+use crate::fetch::robots::{RobotsAnswer, RobotsCache};
 use crate::fetch::{Kinds, Request, Source};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
@@ -18,6 +18,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.state.0 == CrawlState::Running
             && !self.closing
             && !self.owes_contact()
+            && !self.is_closing()
             && in_flight < self.spec.tuning.in_flight_max
             && (self.undurable.len() < UNFLUSHED_EVENTS_MAX || self.pace == Pace::Replay)
             && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)
@@ -64,7 +65,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return Ok(());
         };
         match cache.lookup(&url, now) {
-            None => self.spawn_robots(lease, request),
+            None => {
+                let cache = cache.clone();
+                self.spawn_robots(lease, request, cache);
+            }
             Some(RobotsAnswer::Unreachable) => {
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
                 self.frontier.give_back(lease, now, until);
@@ -83,19 +87,16 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
-    fn spawn_robots(&mut self, lease: Lease, request: Request) {
-        let Workbench { source, clock, .. } = self.bench.clone();
+    fn spawn_robots(&mut self, lease: Lease, request: Request, cache: RobotsCache) {
+        let bench = self.bench.clone();
+        let ways = RobotsWays {
+            calendar: self.calendar.clone(),
+            cache,
+            delay: self.spec.tuning.delay,
+            closing: self.closing.subscribe(),
+        };
         self.out.insert(lease.number);
-        self.tasks.spawn(async move {
-            let url = request.url.clone();
-            let answer = fetch_robots(source.as_ref(), &Origin::of(&url), &request).await;
-            Finished {
-                lease,
-                url,
-                done: Done::Robots(answer),
-                at: clock.now(),
-            }
-        });
+        self.tasks.spawn(bench.robots(lease, request, ways));
     }
 
     pub(super) fn refuse(
@@ -117,7 +118,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     pub(super) fn finish_if_done(&mut self) {
-        if self.state.0 != CrawlState::Running || self.closing {
+        if self.state.0 != CrawlState::Running || self.is_closing() {
             return;
         }
         if !self.tasks.is_empty() || !self.early.is_empty() {

@@ -12,6 +12,7 @@ mod lease_task;
 mod leasing;
 mod progress;
 mod report;
+mod robots_task;
 mod scope;
 mod spec;
 mod taking;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::book::{self, Intake};
 use super::engine::{Engine, Pace, RobotsPolicy};
 use super::lease_task::{Done, Finished, JudgedPage};
+use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
 use crate::booking::{Event, HostFacts, Refusal};
 use crate::clock::{Clock, Timestamp};
@@ -13,8 +14,6 @@ use crate::fetch::{FetchError, GiveUp, Source};
 use crate::frontier::Lease;
 use crate::url::CanonicalUrl;
 
-/// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
-const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
 /// A host whose robots.txt could not be had this often in a row is given up.
 const ROBOTS_TRIES_MAX: u32 = 3;
 
@@ -152,11 +151,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let RobotsPolicy::Obey(cache) = &self.robots else {
             return own;
         };
-        let asked = cache
-            .lookup(url, self.bench.clock.now())
-            .and_then(|answer| answer.crawl_delay())
-            .unwrap_or_default();
-        own.max(asked.min(CRAWL_DELAY_MAX))
+        delay_owed(cache, own, url, self.bench.clock.now())
     }
 
     fn with_intake(

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::returns::{Returned, Returns};
-use crate::clock::Timestamp;
+use crate::clock::{Clock, Timestamp};
 use crate::url::HostKey;
 
 /// After so many new hosts the calendar looks for hosts to forget.
@@ -126,6 +126,78 @@ impl HostCalendar {
             leased_at: now,
             released: false,
         })
+    }
+
+    /// Leases `host` for somebody who cannot come again later, and completes when it may be asked;
+    /// `None` if that would take longer than `patience`. Parameters as in
+    /// [`try_lease`](Self::try_lease).
+    ///
+    /// A host that is free but not rested yet is leased at once and the rest is waited for with the
+    /// lease in hand: whoever only comes when the time has come does not overtake.
+    pub async fn lease_within(
+        &self,
+        host: &HostKey,
+        clock: &impl Clock,
+        delay: Duration,
+        patience: Duration,
+    ) -> Option<HostLease> {
+        let deadline = clock.now().after(patience);
+        let returns = Arc::new(Returns::default());
+        loop {
+            match self.lease_ahead(host, clock.now(), delay, deadline, &returns) {
+                Ok((mut lease, ready_at)) => {
+                    clock.sleep_until(ready_at).await;
+                    lease.leased_at = clock.now();
+                    return Some(lease);
+                }
+                Err(Held::Until(_)) => return None,
+                Err(Held::Leased) => {}
+            }
+            tokio::select! {
+                biased;
+                () = returns.arrived() => returns.take(&mut Vec::new()),
+                () = clock.sleep_until(deadline) => return None,
+            }
+        }
+    }
+
+    /// Leases a host whose time comes until `deadline`, and says when. If it is out on a lease,
+    /// `returns` is told of the end.
+    fn lease_ahead(
+        &self,
+        host: &HostKey,
+        now: Timestamp,
+        delay: Duration,
+        deadline: Timestamp,
+        returns: &Arc<Returns>,
+    ) -> Result<(HostLease, Timestamp), Held> {
+        let mut hosts = self.lock();
+        hosts.latest = hosts.latest.max(now);
+        let ready_at = hosts.with_times(host, |times| match times.held(now, delay) {
+            Some(Held::Leased) => {
+                times.askers.push(Asker {
+                    returns: Arc::downgrade(returns),
+                    host: 0,
+                });
+                Err(Held::Leased)
+            }
+            Some(Held::Until(until)) if until > deadline => Err(Held::Until(until)),
+            held => {
+                times.is_leased = true;
+                Ok(match held {
+                    Some(Held::Until(until)) => until,
+                    _ => now,
+                })
+            }
+        })?;
+        drop(hosts);
+        let lease = HostLease {
+            calendar: self.clone(),
+            host: host.clone(),
+            leased_at: now,
+            released: false,
+        };
+        Ok((lease, ready_at))
     }
 
     /// What [`try_lease`](Self::try_lease) would answer: `None` if it would lease.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice::clock::{SimulatedClock, Timestamp};
-use apprentice::fetch::robots::{Origin, fetch_robots};
+use apprentice::fetch::robots::{Hop, Origin, robots_hop};
 use apprentice::fetch::{
     FetchError, Fields, FixedResolver, GuardRules, HttpSettings, HttpSource, HttpSourceError,
     Kinds, Outcome, ProxyMode, ReplaySource, Request, Response, Shelf, Shelved, Source,
@@ -420,7 +420,10 @@ fn settings_that_cannot_be_used_are_refused_with_words() {
 async fn robots_txt_is_got_over_the_network() {
     let site = Site::start().await;
     let page = request(&site.url("/page"));
-    let answer = fetch_robots(&direct(), &Origin::of(&page.url), &page).await;
+    let robots = Origin::of(&page.url).robots_url().unwrap();
+    let Hop::Answer(answer) = robots_hop(&direct(), robots, &page).await else {
+        panic!("the site does not redirect");
+    };
     assert_eq!(answer.name(), "rules");
     assert!(answer.allows(&page.url));
     assert!(!answer.allows(&request(&site.url("/private")).url));

@@ -1,5 +1,6 @@
 //! robots.txt: asked for before a host's first page, obeyed, and never counted.
 
+use super::support::{StandingClock, Timed};
 use super::*;
 
 /// A crawl that obeys; `robots` is the file of host `a`.
@@ -123,4 +124,143 @@ async fn a_host_whose_robots_txt_comes_at_the_second_try_is_crawled() {
     crawl.replay().await;
     assert_eq!(crawl.requests(), ["b/robots.txt", "b/robots.txt", "b/"]);
     assert_eq!(times(&crawl), [600_000]);
+}
+
+/// Crawls to the end, hosts shared by `calendar`; what was asked for when, in ms after the start.
+async fn asked_on(crawl: &Crawl, calendar: &HostCalendar) -> Vec<(String, i64)> {
+    let source = Timed {
+        inner: crawl.source.clone(),
+        clock: crawl.clock.clone(),
+        asked: Arc::default(),
+    };
+    let mut parts = crawl.parts(source.clone(), Pace::Replay);
+    parts.calendar = calendar.clone();
+    let (engine, _handle) = Engine::open(parts).unwrap();
+    engine.run().await.unwrap();
+    let asked = source.asked.lock().unwrap();
+    let asked = asked.iter().map(|(url, at)| (short(url), at.0 - 1_000));
+    asked.collect()
+}
+
+async fn asked(crawl: &Crawl) -> Vec<(String, i64)> {
+    asked_on(crawl, &HostCalendar::default()).await
+}
+
+fn at(times: &[(&str, i64)]) -> Vec<(String, i64)> {
+    let times = times.iter();
+    times.map(|(url, at)| ((*url).to_owned(), *at)).collect()
+}
+
+#[tokio::test]
+async fn a_redirect_of_robots_txt_within_its_host_waits_for_the_delay() {
+    let mut crawl = Crawl::new(&["a/", "a/no"]);
+    crawl.robots = RobotsPolicy::Obey(RobotsCache::default());
+    crawl.limits().delay_ms_min = Some(3_000);
+    crawl.redirect("a/robots.txt", "a/r1");
+    crawl.redirect("a/r1", "a/r2");
+    crawl.html("a/r2", "User-agent: *\nDisallow: /no");
+    let expected = [
+        ("a/robots.txt", 0),
+        ("a/r1", 3_000),
+        ("a/r2", 6_000),
+        ("a/", 9_000),
+    ];
+    assert_eq!(asked(&crawl).await, at(&expected));
+    assert_eq!(crawl.refusal_of("a/no"), Some(Refusal::Robots));
+}
+
+#[tokio::test]
+async fn a_redirect_of_robots_txt_to_another_host_waits_for_that_host_and_holds_it_afterwards() {
+    let mut crawl = polite(&["a/", "b/"], "User-agent: *\nCrawl-delay: 5");
+    crawl.limits().delay_ms_min = Some(2_000);
+    crawl.redirect("b/robots.txt", "a/r");
+    crawl.html("a/r", "User-agent: *");
+    // Host a asks for 5 s between two requests, whoever they are made for.
+    let expected = [
+        ("a/robots.txt", 0),
+        ("b/robots.txt", 0),
+        ("a/r", 5_000),
+        ("b/", 7_000),
+        ("a/", 10_000),
+    ];
+    assert_eq!(asked(&crawl).await, at(&expected));
+}
+
+#[tokio::test]
+async fn a_robots_txt_behind_a_host_that_does_not_become_free_is_unreachable() {
+    let mut crawl = polite(&["b/"], "");
+    crawl.limits().delay_ms_min = Some(2_000);
+    crawl.redirect("b/robots.txt", "a/r");
+    let calendar = HostCalendar::default();
+    let host = url("a/").host_key();
+    let others = calendar.try_lease(&host, crawl.clock.now(), Duration::ZERO);
+    let asked = asked_on(&crawl, &calendar).await;
+    drop(others);
+    assert!(
+        asked.iter().all(|(url, _)| url == "b/robots.txt"),
+        "{asked:?}"
+    );
+    // A minute and the delay of 2 s, then parked for 10 minutes.
+    assert_eq!(asked[1].1, 62_000 + 600_000);
+    assert_eq!(crawl.refusal_of("b/"), Some(Refusal::HostGivenUp));
+}
+
+#[tokio::test]
+async fn five_redirects_of_robots_txt_are_followed_and_a_sixth_is_not() {
+    for (redirects, refused) in [(5, Some(Refusal::Robots)), (6, None)] {
+        let crawl = Crawl {
+            robots: RobotsPolicy::Obey(RobotsCache::default()),
+            ..Crawl::new(&["a/no"])
+        };
+        crawl.redirect("a/robots.txt", "b/1");
+        for hop in 1..redirects {
+            crawl.redirect(&format!("b/{hop}"), &format!("b/{}", hop + 1));
+        }
+        crawl.html(&format!("b/{redirects}"), "User-agent: *\nDisallow: /no");
+        crawl.replay().await;
+        assert_eq!(crawl.refusal_of("a/no"), refused, "{redirects}");
+        let robots = crawl.requests().into_iter().filter(|url| url != "a/no");
+        assert_eq!(robots.count(), 6);
+    }
+}
+
+#[tokio::test]
+async fn a_loop_of_redirects_of_robots_txt_ends_and_forbids_nothing() {
+    let crawl = polite(&["b/"], "");
+    crawl.redirect("b/robots.txt", "b/robots.txt");
+    crawl.replay().await;
+    assert_eq!(crawl.requests()[..6], ["b/robots.txt"; 6]);
+    assert_eq!(crawl.requests()[6..], ["b/"]);
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_the_hosts_that_robots_txt_redirects_to() {
+    let mut crawl = Crawl::new(&["a/"]);
+    crawl.robots = RobotsPolicy::Obey(RobotsCache::default());
+    crawl.limits().delay_ms_min = Some(86_400_000);
+    crawl.redirect("a/robots.txt", "a/r");
+    let parts = crawl.parts(crawl.source.clone(), Pace::Live);
+    let parts = EngineParts {
+        clock: StandingClock(crawl.clock.now()),
+        source: parts.source,
+        judge: parts.judge,
+        store: parts.store,
+        calendar: parts.calendar,
+        robots: parts.robots,
+        pace: parts.pace,
+        world: parts.world,
+        parsers: parts.parsers,
+        guard_note: parts.guard_note,
+    };
+    let (engine, handle) = Engine::open(parts).unwrap();
+    let script = async {
+        while crawl.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        handle.shutdown().await;
+    };
+    let (ended, ()) = tokio::join!(engine.run(), script);
+    ended.unwrap();
+    assert_eq!(crawl.requests(), ["a/robots.txt"]);
+    assert_eq!(crawl.state_of("a/"), Some(LinkState::Waiting));
 }

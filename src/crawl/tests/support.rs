@@ -1,7 +1,7 @@
 //! Sources and stores that misbehave on purpose.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
 
@@ -51,6 +51,38 @@ impl Source for Gate {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.let_through.acquire().await.unwrap().forget();
         self.inner.fetch(request).await
+    }
+}
+
+/// A source that notes when it was asked for what.
+#[derive(Clone)]
+pub(super) struct Timed {
+    pub(super) inner: ScriptedSource,
+    pub(super) clock: SimulatedClock,
+    pub(super) asked: Arc<Mutex<Vec<(CanonicalUrl, Timestamp)>>>,
+}
+
+impl Source for Timed {
+    async fn fetch(&self, request: Request) -> Outcome {
+        let asked = (request.url.clone(), self.clock.now());
+        self.asked.lock().unwrap().push(asked);
+        self.inner.fetch(request).await
+    }
+}
+
+/// A clock that stands still, whoever waits for it.
+#[derive(Clone)]
+pub(super) struct StandingClock(pub(super) Timestamp);
+
+impl Clock for StandingClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        if until > self.0 {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

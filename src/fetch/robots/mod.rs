@@ -1,8 +1,8 @@
 //! robots.txt (RFC 9309): what a site asks of crawlers.
 //!
-//! [`fetch_robots`] gets the file of an [`Origin`] through any source, [`RobotsRules`] reads it, and
-//! a [`RobotsCache`] keeps the answers of all crawls for a day. Asking is a lease of its own kind; how
-//! it is scheduled is the frontier's business.
+//! [`robots_hop`] makes one request on the way to the file of an [`Origin`], [`RobotsRules`] reads
+//! the file, and a [`RobotsCache`] keeps the answers of all crawls for a day. Asking is a lease of its
+//! own kind; when the next hop may be made is the crawl's business.
 
 mod cache;
 mod origin;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use cache::RobotsCache;
 pub use origin::Origin;
-pub use request::fetch_robots;
+pub use request::{Hop, ROBOTS_REDIRECTS_MAX, robots_hop};
 pub use rules::{ROBOTS_BYTES_MAX, RobotsRules};
 
 use crate::url::CanonicalUrl;

@@ -1,10 +1,12 @@
 //! One lease a host, the delay, and who is told of a return.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::*;
+use crate::clock::{Clock, SimulatedClock};
 
 const DELAY: Duration = Duration::from_secs(1);
 
@@ -161,4 +163,91 @@ async fn a_waiting_task_is_woken() {
     assert!(!told.is_finished());
     one.page(lease, &[]);
     told.await.unwrap();
+}
+
+/// A clock that others set; whoever waits for it lets them go on.
+#[derive(Clone, Default)]
+struct SharedClock(Arc<AtomicI64>);
+
+impl Clock for SharedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        while self.now() < until {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+async fn lease_within(
+    calendar: &HostCalendar,
+    name: &str,
+    clock: &impl Clock,
+) -> Option<HostLease> {
+    calendar
+        .lease_within(&host(name), clock, DELAY, PATIENCE)
+        .await
+}
+
+#[tokio::test]
+async fn a_host_that_rests_is_kept_for_the_one_that_waits_for_it() {
+    let (calendar, clock) = (HostCalendar::default(), SharedClock::default());
+    calendar.note_request(&host("a"), Timestamp(0), Timestamp(0));
+    let waits = lease_within(&calendar, "a", &clock);
+    let others = async {
+        tokio::task::yield_now().await;
+        clock.0.store(1_000, Ordering::SeqCst);
+        calendar
+            .try_lease(&host("a"), clock.now(), DELAY)
+            .unwrap_err()
+    };
+    let (lease, refused) = tokio::join!(waits, others);
+    assert_eq!(refused, Held::Leased);
+    lease.unwrap().release(Timestamp(1_300), Timestamp(0));
+    let held = calendar.held(&host("a"), Timestamp(1_300), DELAY);
+    assert_eq!(held, Some(Held::Until(Timestamp(2_300))));
+}
+
+#[tokio::test]
+async fn a_leased_host_is_waited_for_until_it_comes_back_and_has_rested() {
+    let (calendar, clock) = (HostCalendar::default(), SharedClock::default());
+    let lease = calendar.try_lease(&host("a"), clock.now(), DELAY).unwrap();
+    let waits = async {
+        let lease = lease_within(&calendar, "a", &clock);
+        (lease.await.is_some(), clock.now())
+    };
+    let others = async {
+        tokio::task::yield_now().await;
+        clock.0.store(500, Ordering::SeqCst);
+        lease.release(clock.now(), clock.now());
+        for now in 501..2_000 {
+            tokio::task::yield_now().await;
+            clock.0.store(now, Ordering::SeqCst);
+        }
+    };
+    let ((leased, at), ()) = tokio::join!(waits, others);
+    assert!(leased);
+    assert!((1_500..1_510).contains(&at.0), "{at:?}");
+}
+
+#[tokio::test]
+async fn a_host_is_not_waited_for_beyond_the_patience() {
+    let (calendar, clock) = (
+        HostCalendar::default(),
+        SimulatedClock::starting_at(Timestamp(0)),
+    );
+    calendar.hold_until(&host("a"), Timestamp(60_001));
+    let lease = lease_within(&calendar, "a", &clock);
+    assert!(lease.await.is_none());
+    assert_eq!(clock.now(), Timestamp(0));
+    let held = calendar.held(&host("a"), clock.now(), DELAY);
+    assert_eq!(held, Some(Held::Until(Timestamp(60_001))));
+    let _out = calendar.try_lease(&host("b"), clock.now(), DELAY).unwrap();
+    let lease = lease_within(&calendar, "b", &clock);
+    assert!(lease.await.is_none());
+    assert_eq!(clock.now(), Timestamp(60_000));
 }

@@ -10,7 +10,7 @@ use apprentice::clock::{Clock, SimulatedClock, Timestamp};
 use apprentice::fetch::{Outcome, Request, Source};
 use apprentice::url::CanonicalUrl;
 
-use super::web::{Robots, Web, place};
+use super::web::{Robots, Web, place, robots_of};
 
 /// A watched web. A clone is the same one.
 #[derive(Clone)]
@@ -110,7 +110,7 @@ impl Site {
 
     fn permits(&self, seen: &Seen, host: usize, page: usize) -> bool {
         let robots = self.web.hosts.get(host).map(|host| &host.robots);
-        let forbids = matches!(robots, Some(Robots::Rules { forbids: true, .. }));
+        let forbids = robots.is_some_and(Robots::forbids_p1);
         seen.robots.contains(&host)
             && seen.unreachable.get(&host).is_none_or(|times| *times == 0)
             && !(forbids && page.to_string().starts_with('1'))
@@ -122,19 +122,25 @@ impl Site {
         let mut seen = self.lock();
         seen.busy.remove(&host);
         let mut wait = self.delay;
+        let robots = |host: usize| self.web.hosts.get(host).map(|host| &host.robots);
         if page.is_none() {
-            seen.robots.insert(host);
-            let row = seen.unreachable.entry(host).or_default();
+            let (asker, hop) = robots_of(url);
+            if hop >= robots(asker).map_or(0, Robots::redirects) {
+                seen.robots.insert(asker);
+            }
+            let row = seen.unreachable.entry(asker).or_default();
             *row = match outcome {
                 Outcome::Failure(error) if error.to_string().contains("500") => *row + 1,
                 _ => 0,
             };
-            if *row > 0 {
+            // After the third time the host is given up, and owed no more than any other.
+            if (1..3).contains(row) {
                 wait = Duration::from_mins(10 << (*row - 1));
             }
         }
-        if let Some(Robots::Rules { delay_secs, .. }) =
-            self.web.hosts.get(host).map(|host| &host.robots)
+        // Nobody knows of a Crawl-delay before the host's own robots.txt was read.
+        if let Some(Robots::Rules { delay_secs, .. }) = robots(host)
+            && seen.robots.contains(&host)
         {
             wait = wait.max(Duration::from_secs((*delay_secs).min(60)));
         }

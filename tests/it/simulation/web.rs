@@ -20,6 +20,31 @@ pub(super) enum Robots {
     Down {
         times: u32,
     },
+    /// Lies behind a redirect to each of these hosts in turn; forbids `/p1*` if so.
+    Moved {
+        through: Vec<usize>,
+        forbids: bool,
+    },
+}
+
+impl Robots {
+    /// Whether `/p1*` may not be asked for.
+    pub(super) fn forbids_p1(&self) -> bool {
+        match self {
+            Self::Rules { forbids, .. } => *forbids,
+            // What lies behind more than five redirects counts as missing.
+            Self::Moved { through, forbids } => *forbids && through.len() <= 5,
+            Self::Missing | Self::Down { .. } => false,
+        }
+    }
+
+    /// Redirects to follow until the answer is there; a crawler follows five.
+    pub(super) fn redirects(&self) -> usize {
+        match self {
+            Self::Moved { through, .. } => through.len().min(5),
+            _ => 0,
+        }
+    }
 }
 
 /// What a URL answers.
@@ -46,12 +71,26 @@ pub(super) fn url(host: usize, page: usize) -> CanonicalUrl {
     CanonicalUrl::parse(&format!("http://h{host}.test/p{page}")).unwrap()
 }
 
-/// Host and page of a URL of this web.
+/// Where hop `hop` (from 1) of the robots.txt of `host` leads, at host `at`.
+fn moved_to(at: usize, host: usize, hop: usize) -> CanonicalUrl {
+    CanonicalUrl::parse(&format!("http://h{at}.test/robots-of-{host}-{hop}")).unwrap()
+}
+
+/// Host and page of a URL of this web; what is no page is a robots.txt.
 pub(super) fn place(url: &CanonicalUrl) -> (usize, Option<usize>) {
     let text = url.as_str().trim_start_matches("http://h");
     let (host, path) = text.split_once(".test/").unwrap();
     let page = path.strip_prefix('p').map(|page| page.parse().unwrap());
     (host.parse().unwrap(), page)
+}
+
+/// Whose robots.txt it is, after how many redirects.
+pub(super) fn robots_of(url: &CanonicalUrl) -> (usize, usize) {
+    let moved = url.as_str().split_once("/robots-of-");
+    let moved = moved.and_then(|(_, rest)| rest.split_once('-'));
+    moved.map_or((place(url).0, 0), |(host, hop)| {
+        (host.parse().unwrap(), hop.parse().unwrap())
+    })
 }
 
 impl Web {
@@ -76,11 +115,12 @@ impl Web {
     /// The answer to the request number `before` + 1 for a URL.
     pub(super) fn answer(&self, url: &CanonicalUrl, before: u32) -> Outcome {
         let (host, page) = place(url);
+        let Some(page) = page else {
+            let (host, hop) = robots_of(url);
+            return self.robots_txt(host, hop, before);
+        };
         let Some(host) = self.hosts.get(host) else {
             return Outcome::Failure(status(404, None));
-        };
-        let Some(page) = page else {
-            return host.robots_txt(before);
         };
         if host.is_dead {
             return Outcome::Failure(FetchError::Connect("refused".into()));
@@ -92,26 +132,48 @@ impl Web {
             }
             Some(Answer::Page(html) | Answer::Flaky(_, _, html)) => response(html),
             Some(Answer::Fails(error)) => Outcome::Failure(error.clone()),
-            Some(Answer::Moved(target)) => Outcome::Redirect(Redirect {
-                status: 301,
-                target: target.clone(),
-                answer_time: Duration::ZERO,
-            }),
+            Some(Answer::Moved(target)) => redirect(target.clone()),
+        }
+    }
+
+    fn robots_txt(&self, host: usize, hop: usize, before: u32) -> Outcome {
+        let robots = self.hosts.get(host).map(|host| &host.robots);
+        match robots {
+            Some(Robots::Down { times }) if before < *times => Outcome::Failure(status(500, None)),
+            None | Some(Robots::Missing | Robots::Down { .. }) => {
+                Outcome::Failure(status(404, None))
+            }
+            Some(Robots::Rules {
+                forbids,
+                delay_secs,
+            }) => rules(*forbids, *delay_secs),
+            Some(Robots::Moved { through, forbids }) => match through.get(hop) {
+                Some(next) => redirect(moved_to(*next, host, hop + 1)),
+                None => rules(*forbids, 0),
+            },
         }
     }
 }
 
 impl Host {
     fn generate(hat: &mut Chance, hosts: usize, pages: usize) -> Self {
-        let robots = match hat.random_range(0..10) {
+        let robots = match hat.random_range(0..12) {
             0..4 => Robots::Missing,
             4..8 => Robots::Rules {
                 forbids: hat.random_bool(0.5),
                 delay_secs: hat.random_range(0..100),
             },
-            _ => Robots::Down {
+            8 | 9 => Robots::Down {
                 times: hat.random_range(1..5),
             },
+            _ => {
+                let redirects = hat.random_range(1..8);
+                let through = (0..redirects).map(|_| hat.random_range(0..=hosts));
+                Robots::Moved {
+                    through: through.collect(),
+                    forbids: hat.random_bool(0.5),
+                }
+            }
         };
         let is_dead = hat.random_bool(0.1);
         let answers = (0..pages).map(|_| answer(hat, hosts, pages));
@@ -121,20 +183,19 @@ impl Host {
             answers: answers.collect(),
         }
     }
+}
 
-    fn robots_txt(&self, before: u32) -> Outcome {
-        match &self.robots {
-            Robots::Down { times } if before < *times => Outcome::Failure(status(500, None)),
-            Robots::Missing | Robots::Down { .. } => Outcome::Failure(status(404, None)),
-            Robots::Rules {
-                forbids,
-                delay_secs,
-            } => {
-                let rule = if *forbids { "Disallow: /p1\n" } else { "" };
-                response(&format!("User-agent: *\n{rule}Crawl-delay: {delay_secs}\n"))
-            }
-        }
-    }
+fn rules(forbids: bool, delay_secs: u64) -> Outcome {
+    let rule = if forbids { "Disallow: /p1\n" } else { "" };
+    response(&format!("User-agent: *\n{rule}Crawl-delay: {delay_secs}\n"))
+}
+
+fn redirect(target: CanonicalUrl) -> Outcome {
+    Outcome::Redirect(Redirect {
+        status: 301,
+        target,
+        answer_time: Duration::ZERO,
+    })
 }
 
 fn answer(hat: &mut Chance, hosts: usize, pages: usize) -> Answer {

@@ -1,0 +1,114 @@
+//! Asking for a robots.txt: a task that follows its redirects as politely as pages are fetched.
+//!
+//! The task holds the lease of the host that the file is for. A redirect within that host waits for
+//! the host's delay; one to another host takes a lease of that host for its one request, so that
+//! nowhere two requests are under way, or follow each other too soon, because of a redirect.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::lease_task::{Done, Finished, Workbench};
+use crate::clock::{Clock, Timestamp};
+use crate::fetch::robots::{
+    Hop, Origin, ROBOTS_REDIRECTS_MAX, RobotsAnswer, RobotsCache, robots_hop,
+};
+use crate::fetch::{Request, Source};
+use crate::frontier::{HostCalendar, Lease};
+use crate::url::CanonicalUrl;
+
+/// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
+const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
+/// Another host is waited for so much longer than its delay; then the file is unreachable. Two hosts
+/// that send each other's askers to and fro would else wait for each other forever.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The delay owed to the host of `url`: the crawl's `own`, or its robots.txt's if that is longer.
+pub(super) fn delay_owed(
+    cache: &RobotsCache,
+    own: Duration,
+    url: &CanonicalUrl,
+    now: Timestamp,
+) -> Duration {
+    let asked = cache
+        .lookup(url, now)
+        .and_then(|answer| answer.crawl_delay())
+        .unwrap_or_default();
+    own.max(asked.min(CRAWL_DELAY_MAX))
+}
+
+/// What following redirects takes besides the workbench.
+pub(super) struct RobotsWays {
+    pub(super) calendar: HostCalendar,
+    pub(super) cache: RobotsCache,
+    /// The crawl's own delay.
+    pub(super) delay: Duration,
+    /// Becomes true when the crawl is shut down: then nothing is waited for any more.
+    pub(super) closing: watch::Receiver<bool>,
+}
+
+impl<S: Source, C: Clock> Workbench<S, C> {
+    /// Gets the robots.txt for the leased link, which is not asked for itself.
+    pub(super) async fn robots(self, lease: Lease, request: Request, ways: RobotsWays) -> Finished {
+        let answer = self.follow(&lease, &request, ways).await;
+        Finished {
+            lease,
+            url: request.url,
+            done: Done::Robots(answer),
+            at: self.clock.now(),
+        }
+    }
+
+    async fn follow(&self, lease: &Lease, request: &Request, mut ways: RobotsWays) -> RobotsAnswer {
+        let Ok(mut url) = Origin::of(&request.url).robots_url() else {
+            return RobotsAnswer::Unreachable;
+        };
+        let mut hop = robots_hop(self.source.as_ref(), url, request).await;
+        // When the leased host was last asked.
+        let mut asked_at = self.clock.now();
+        for _ in 0..ROBOTS_REDIRECTS_MAX {
+            url = match hop {
+                Hop::Answer(answer) => return answer,
+                Hop::Redirect(target) => target,
+            };
+            let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
+            if url.host_key() == *lease.host.host() {
+                let rested = self.clock.sleep_until(asked_at.after(delay));
+                if unless_closing(&mut ways.closing, rested).await.is_none() {
+                    return RobotsAnswer::Unreachable;
+                }
+                hop = robots_hop(self.source.as_ref(), url, request).await;
+                asked_at = self.clock.now();
+            } else {
+                let patience = delay.saturating_add(PATIENCE);
+                let host = url.host_key();
+                let leased = ways
+                    .calendar
+                    .lease_within(&host, &self.clock, delay, patience);
+                let Some(Some(other)) = unless_closing(&mut ways.closing, leased).await else {
+                    tracing::debug!(%url, "robots.txt redirects to a host that is busy");
+                    return RobotsAnswer::Unreachable;
+                };
+                hop = robots_hop(self.source.as_ref(), url, request).await;
+                let ended_at = self.clock.now();
+                other.release(ended_at, ended_at.after(delay));
+            }
+        }
+        match hop {
+            Hop::Answer(answer) => answer,
+            Hop::Redirect(_) => RobotsAnswer::AllowAll,
+        }
+    }
+}
+
+/// What `wait` gives; `None` if the crawl is shut down before.
+async fn unless_closing<T>(
+    closing: &mut watch::Receiver<bool>,
+    wait: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        _ = closing.wait_for(|closing| *closing) => None,
+        given = wait => Some(given),
+    }
+}
