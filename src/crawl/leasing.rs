@@ -69,7 +69,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 let cache = cache.clone();
                 self.spawn_robots(lease, request, cache);
             }
-            Some(RobotsAnswer::Unreachable) => {
+            Some(RobotsAnswer::Unreachable { .. }) => {
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
                 self.frontier.give_back(lease, now, until);
             }

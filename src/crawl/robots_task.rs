@@ -60,44 +60,86 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     }
 
     async fn follow(&self, lease: &Lease, request: &Request, mut ways: RobotsWays) -> RobotsAnswer {
-        let Ok(mut url) = Origin::of(&request.url).robots_url() else {
-            return RobotsAnswer::Unreachable;
+        let Ok(robots_url) = Origin::of(&request.url).robots_url() else {
+            return RobotsAnswer::UNREACHABLE;
         };
-        let mut hop = robots_hop(self.source.as_ref(), url, request).await;
+        let mut hop = robots_hop(self.source.as_ref(), robots_url, request).await;
         // When the leased host was last asked.
         let mut asked_at = self.clock.now();
         for _ in 0..ROBOTS_REDIRECTS_MAX {
-            url = match hop {
+            let url = match hop {
                 Hop::Answer(answer) => return answer,
                 Hop::Redirect(target) => target,
             };
-            let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
-            if url.host_key() == *lease.host.host() {
-                let rested = self.clock.sleep_until(asked_at.after(delay));
-                if unless_closing(&mut ways.closing, rested).await.is_none() {
-                    return RobotsAnswer::Unreachable;
-                }
-                hop = robots_hop(self.source.as_ref(), url, request).await;
+            let next = if url.host_key() == *lease.host.host() {
+                let next = self.hop_at_home(url, request, asked_at, &mut ways).await;
                 asked_at = self.clock.now();
+                next
             } else {
-                let patience = delay.saturating_add(PATIENCE);
-                let host = url.host_key();
-                let leased = ways
-                    .calendar
-                    .lease_within(&host, &self.clock, delay, patience);
-                let Some(Some(other)) = unless_closing(&mut ways.closing, leased).await else {
-                    tracing::debug!(%url, "robots.txt redirects to a host that is busy");
-                    return RobotsAnswer::Unreachable;
-                };
-                hop = robots_hop(self.source.as_ref(), url, request).await;
-                let ended_at = self.clock.now();
-                other.release(ended_at, ended_at.after(delay));
-            }
+                self.hop_elsewhere(url, request, &mut ways).await
+            };
+            let Some(next) = next else {
+                tracing::debug!(url = %request.url, "redirects of robots.txt lead to a busy host");
+                return RobotsAnswer::UNREACHABLE;
+            };
+            hop = next;
         }
         match hop {
             Hop::Answer(answer) => answer,
             Hop::Redirect(_) => RobotsAnswer::AllowAll,
         }
+    }
+
+    /// A hop within the leased host, which was last asked at `asked_at`; `None` if it may not be made.
+    async fn hop_at_home(
+        &self,
+        url: CanonicalUrl,
+        request: &Request,
+        asked_at: Timestamp,
+        ways: &mut RobotsWays,
+    ) -> Option<Hop> {
+        let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
+        let rested = self.clock.sleep_until(asked_at.after(delay));
+        unless_closing(&mut ways.closing, rested).await?;
+        if ways.is_parked(&url, self.clock.now()) {
+            return None;
+        }
+        Some(robots_hop(self.source.as_ref(), url, request).await)
+    }
+
+    /// A hop to a host that is leased for it; `None` if it may not be made, or not soon enough.
+    async fn hop_elsewhere(
+        &self,
+        url: CanonicalUrl,
+        request: &Request,
+        ways: &mut RobotsWays,
+    ) -> Option<Hop> {
+        let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
+        let patience = delay.saturating_add(PATIENCE);
+        let host = url.host_key();
+        let leased = (ways.calendar).lease_within(&host, &self.clock, delay, patience);
+        let other = unless_closing(&mut ways.closing, leased).await??;
+        if ways.is_parked(&url, self.clock.now()) {
+            return None;
+        }
+        let hop = robots_hop(self.source.as_ref(), url, request).await;
+        let ended_at = self.clock.now();
+        let asked_for = match &hop {
+            Hop::Answer(answer) => answer.retry_after(),
+            Hop::Redirect(_) => None,
+        };
+        let rest = delay.max(asked_for.unwrap_or_default());
+        other.release(ended_at, ended_at.after(rest));
+        Some(hop)
+    }
+}
+
+impl RobotsWays {
+    /// Whether the own robots.txt of this URL's origin could not be had a short time ago: a host that
+    /// was given up is not held by the calendar, and is to be left alone all the same.
+    fn is_parked(&self, url: &CanonicalUrl, now: Timestamp) -> bool {
+        let known = self.cache.lookup(url, now);
+        matches!(known, Some(RobotsAnswer::Unreachable { .. }))
     }
 }
 

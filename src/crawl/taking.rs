@@ -127,7 +127,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let (until, failures) = cache.standing(url).unwrap_or((at, 0));
         let given_up = failures >= ROBOTS_TRIES_MAX;
         let next_at = match answer {
-            RobotsAnswer::Unreachable => until,
+            RobotsAnswer::Unreachable { .. } => until,
             RobotsAnswer::Rules(_) | RobotsAnswer::AllowAll => at.after(self.delay_of(url)),
         };
         let facts = HostFacts {

@@ -126,6 +126,43 @@ async fn a_host_whose_robots_txt_comes_at_the_second_try_is_crawled() {
     assert_eq!(times(&crawl), [600_000]);
 }
 
+fn asks_for_patience(code: u16, seconds: u64) -> FetchError {
+    FetchError::Status {
+        code,
+        retry_after: Some(Duration::from_secs(seconds)),
+    }
+}
+
+#[tokio::test]
+async fn a_retry_after_of_robots_txt_parks_its_host_for_that_time_up_to_a_day() {
+    for (code, stated, parked) in [(429, 5, 5), (503, 3_600, 3_600), (503, 90_000, 86_400)] {
+        let crawl = polite(&["b/"], "");
+        crawl.fail("b/robots.txt", asks_for_patience(code, stated));
+        crawl.html("b/robots.txt", "");
+        crawl.page("b/", "reef", &[]);
+        let parked = parked * 1_000;
+        let expected = [
+            ("b/robots.txt", 0),
+            ("b/robots.txt", parked),
+            ("b/", parked),
+        ];
+        assert_eq!(asked(&crawl).await, at(&expected));
+    }
+}
+
+#[tokio::test]
+async fn a_retry_after_behind_a_redirect_of_robots_txt_parks_both_hosts() {
+    let crawl = polite(&["b/", "a/"], "");
+    crawl.redirect("b/robots.txt", "a/r");
+    crawl.fail("a/r", asks_for_patience(503, 3_600));
+    crawl.html("a/r", "");
+    let parked = 3_600_000;
+    let asked = asked(&crawl).await;
+    assert_eq!(asked[..2], at(&[("b/robots.txt", 0), ("a/r", 0)]));
+    assert_eq!(asked.len(), 7, "{asked:?}");
+    assert!(asked[2..].iter().all(|(_, at)| *at == parked), "{asked:?}");
+}
+
 /// Crawls to the end, hosts shared by `calendar`; what was asked for when, in ms after the start.
 async fn asked_on(crawl: &Crawl, calendar: &HostCalendar) -> Vec<(String, i64)> {
     let source = Timed {
@@ -202,6 +239,17 @@ async fn a_robots_txt_behind_a_host_that_does_not_become_free_is_unreachable() {
     );
     // A minute and the delay of 2 s, then parked for 10 minutes.
     assert_eq!(asked[1].1, 62_000 + 600_000);
+    assert_eq!(crawl.refusal_of("b/"), Some(Refusal::HostGivenUp));
+}
+
+#[tokio::test]
+async fn a_host_whose_own_robots_txt_cannot_be_had_is_not_asked_for_that_of_another() {
+    let crawl = polite(&["c/", "b/"], "");
+    crawl.fail("c/robots.txt", status(500));
+    crawl.redirect("b/robots.txt", "c/r");
+    crawl.html("c/r", "");
+    crawl.replay().await;
+    assert!(!crawl.requests().contains(&"c/r".to_owned()));
     assert_eq!(crawl.refusal_of("b/"), Some(Refusal::HostGivenUp));
 }
 

@@ -10,7 +10,8 @@ use crate::url::CanonicalUrl;
 
 /// An answer holds for this long (RFC 9309, 2.4).
 const FRESH: Duration = Duration::from_hours(24);
-/// A file that could not be had is asked for again after this long, doubling each time ...
+/// A file that could not be had is asked for again after this long unless the server names a time,
+/// doubling each time ...
 const UNREACHABLE: Duration = Duration::from_mins(10);
 /// ... up to this.
 const UNREACHABLE_MAX: Duration = FRESH;
@@ -47,7 +48,7 @@ impl Entry {
     fn bytes(&self, origin: &Origin) -> usize {
         let rules = match &self.answer {
             RobotsAnswer::Rules(rules) => rules.bytes(),
-            RobotsAnswer::AllowAll | RobotsAnswer::Unreachable => 0,
+            RobotsAnswer::AllowAll | RobotsAnswer::Unreachable { .. } => 0,
         };
         ENTRY_BYTES + origin.as_str().len() + rules
     }
@@ -94,10 +95,10 @@ impl RobotsCache {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let before = state.remove(&origin).map_or(0, |entry| entry.failures);
         let failures = match answer {
-            RobotsAnswer::Unreachable => before.saturating_add(1),
+            RobotsAnswer::Unreachable { .. } => before.saturating_add(1),
             RobotsAnswer::Rules(_) | RobotsAnswer::AllowAll => 0,
         };
-        let expires = now.after(lifetime(failures));
+        let expires = now.after(lifetime(failures, answer.retry_after()));
         let age = state.next_age;
         state.next_age += 1;
         let entry = Entry {
@@ -144,15 +145,23 @@ impl State {
     }
 }
 
-/// How long an answer holds after so many failures in a row.
-fn lifetime(failures: u32) -> Duration {
+/// How long an answer holds after so many failures in a row, the last of which asked for `stated`.
+///
+/// A server that does not keep its word is not taken at it a second time if it asks for less than is
+/// waited anyway: a few stated seconds, again and again, would soon give up its host.
+fn lifetime(failures: u32, stated: Option<Duration>) -> Duration {
     let Some(doublings) = failures.checked_sub(1) else {
         return FRESH;
     };
-    2_u32
+    let own = 2_u32
         .checked_pow(doublings)
         .and_then(|factor| UNREACHABLE.checked_mul(factor))
-        .map_or(UNREACHABLE_MAX, |wait| wait.min(UNREACHABLE_MAX))
+        .map_or(UNREACHABLE_MAX, |wait| wait.min(UNREACHABLE_MAX));
+    match stated {
+        Some(stated) if doublings == 0 => stated.min(UNREACHABLE_MAX),
+        Some(stated) => own.max(stated).min(UNREACHABLE_MAX),
+        None => own,
+    }
 }
 
 #[cfg(test)]
@@ -190,15 +199,29 @@ mod tests {
         let cache = RobotsCache::default();
         let mut waits = Vec::new();
         for _ in 0..40 {
-            waits.push(insert(&cache, "h.test", RobotsAnswer::Unreachable, 0) / MINUTE);
+            waits.push(insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, 0) / MINUTE);
         }
         assert_eq!(waits[..5], [10, 20, 40, 80, 160]);
         assert_eq!(waits.last(), Some(&(24 * 60)));
         insert(&cache, "h.test", RobotsAnswer::AllowAll, 0);
         assert_eq!(
-            insert(&cache, "h.test", RobotsAnswer::Unreachable, 0),
+            insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, 0),
             10 * MINUTE
         );
+    }
+
+    #[test]
+    fn a_stated_time_is_waited_the_first_time_and_then_if_it_is_the_longer_one() {
+        for (stated, expected) in [(1, [1, 20, 40]), (30, [30, 30, 40]), (9_999, [1_440; 3])] {
+            let cache = RobotsCache::default();
+            let waits = [(); 3].map(|()| {
+                let answer = RobotsAnswer::Unreachable {
+                    retry_after: Some(Duration::from_mins(stated)),
+                };
+                insert(&cache, "h.test", answer, 0) / MINUTE
+            });
+            assert_eq!(waits, expected, "{stated} minutes");
+        }
     }
 
     #[test]

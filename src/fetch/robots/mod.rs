@@ -27,16 +27,22 @@ pub enum RobotsAnswer {
     /// There is none (4xx): nothing is forbidden.
     AllowAll,
     /// It could not be had (5xx, 429, no connection): everything is forbidden for now.
-    Unreachable,
+    Unreachable {
+        /// For how long the server asks to be left alone (Retry-After of a 429 or 503), at most a day.
+        retry_after: Option<Duration>,
+    },
 }
 
 impl RobotsAnswer {
+    /// Unreachable, and nobody says for how long.
+    pub const UNREACHABLE: Self = Self::Unreachable { retry_after: None };
+
     /// The kind of answer, for logs and counts.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Rules(_) => "rules",
             Self::AllowAll => "allow-all",
-            Self::Unreachable => "unreachable",
+            Self::Unreachable { .. } => "unreachable",
         }
     }
 
@@ -45,7 +51,7 @@ impl RobotsAnswer {
         match self {
             Self::Rules(rules) => rules.allows(url),
             Self::AllowAll => true,
-            Self::Unreachable => false,
+            Self::Unreachable { .. } => false,
         }
     }
 
@@ -53,7 +59,7 @@ impl RobotsAnswer {
     pub fn crawl_delay(&self) -> Option<Duration> {
         match self {
             Self::Rules(rules) => rules.crawl_delay(),
-            Self::AllowAll | Self::Unreachable => None,
+            Self::AllowAll | Self::Unreachable { .. } => None,
         }
     }
 
@@ -61,7 +67,15 @@ impl RobotsAnswer {
     pub fn sitemaps(&self) -> Vec<CanonicalUrl> {
         match self {
             Self::Rules(rules) => rules.sitemaps(),
-            Self::AllowAll | Self::Unreachable => Vec::new(),
+            Self::AllowAll | Self::Unreachable { .. } => Vec::new(),
+        }
+    }
+
+    /// For how long the server that answered asks to be left alone, at most a day.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Unreachable { retry_after } => *retry_after,
+            Self::Rules(_) | Self::AllowAll => None,
         }
     }
 }

@@ -51,12 +51,14 @@ fn request(url: CanonicalUrl, template: &Request) -> Request {
 /// permits nothing).
 fn after_failure(failure: &FetchError) -> RobotsAnswer {
     match failure {
-        FetchError::Status { code: 429, .. } => RobotsAnswer::Unreachable,
         FetchError::Status {
-            code: 400..=499, ..
+            code: 400..=428 | 430..=499,
+            ..
         }
         | FetchError::NotInArchive => RobotsAnswer::AllowAll,
-        _ => RobotsAnswer::Unreachable,
+        failure => RobotsAnswer::Unreachable {
+            retry_after: failure.retry_after(),
+        },
     }
 }
 
@@ -136,6 +138,27 @@ mod tests {
             assert_eq!(answer.name(), expected, "{failure}");
             let allowed = answer.allows(&url("http://h.test/"));
             assert_eq!(allowed, expected == "allow-all");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_retry_after_of_a_429_or_503_is_told_up_to_a_day() {
+        let hour = Duration::from_hours(1);
+        for (code, stated, told) in [
+            (429, Some(hour), Some(hour)),
+            (503, Some(hour), Some(hour)),
+            (503, Some(48 * hour), Some(24 * hour)),
+            (503, None, None),
+            (500, Some(hour), None),
+            (404, Some(hour), None),
+        ] {
+            let source = ScriptedSource::new();
+            let failure = FetchError::Status {
+                code,
+                retry_after: stated,
+            };
+            source.answer(url("http://h.test/robots.txt"), Outcome::Failure(failure));
+            assert_eq!(ask(&source).await.retry_after(), told, "{code} {stated:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use apprentice::booking::Event;
 use apprentice::clock::{Clock, SimulatedClock, Timestamp};
-use apprentice::fetch::{Outcome, Request, Source};
+use apprentice::fetch::{FetchError, Outcome, Request, Source};
 use apprentice::url::CanonicalUrl;
 
 use super::web::{Robots, Web, place, robots_of};
@@ -78,6 +78,15 @@ impl Site {
         seen.unreachable.clear();
         seen.done
             .retain(|done| log.iter().any(|event| tells_of(event, done)));
+        // The log keeps for how long a host is parked, but not of one that was given up.
+        for done in &mut seen.done {
+            let given_up =
+                |event: &&Event| matches!(event, Event::HostFacts(facts) if facts.given_up);
+            let mut gives_up = log.iter().filter(given_up);
+            if place(&done.url).1.is_none() && gives_up.any(|event| tells_of(event, done)) {
+                done.not_before = done.at.after(self.delay);
+            }
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
@@ -130,12 +139,19 @@ impl Site {
             }
             let row = seen.unreachable.entry(asker).or_default();
             *row = match outcome {
-                Outcome::Failure(error) if error.to_string().contains("500") => *row + 1,
+                Outcome::Failure(FetchError::Status { code: 500.., .. }) => *row + 1,
                 _ => 0,
             };
-            // After the third time the host is given up, and owed no more than any other.
-            if (1..3).contains(row) {
-                wait = Duration::from_mins(10 << (*row - 1));
+            if *row > 0 {
+                let stated = match outcome {
+                    Outcome::Failure(error) => error.retry_after(),
+                    _ => None,
+                };
+                let own = Duration::from_mins(10 << (*row - 1));
+                wait = match stated {
+                    Some(stated) if *row == 1 => stated,
+                    stated => own.max(stated.unwrap_or_default()),
+                };
             }
         }
         // Nobody knows of a Crawl-delay before the host's own robots.txt was read.

@@ -16,9 +16,10 @@ pub(super) enum Robots {
         forbids: bool,
         delay_secs: u64,
     },
-    /// Cannot be had so many times, then is missing.
+    /// Cannot be had so many times, then is missing; may name a time to come again.
     Down {
         times: u32,
+        retry_after: Option<Duration>,
     },
     /// Lies behind a redirect to each of these hosts in turn; forbids `/p1*` if so.
     Moved {
@@ -139,7 +140,10 @@ impl Web {
     fn robots_txt(&self, host: usize, hop: usize, before: u32) -> Outcome {
         let robots = self.hosts.get(host).map(|host| &host.robots);
         match robots {
-            Some(Robots::Down { times }) if before < *times => Outcome::Failure(status(500, None)),
+            Some(Robots::Down { times, retry_after }) if before < *times => {
+                let code = retry_after.map_or(500, |_| 503);
+                Outcome::Failure(status(code, *retry_after))
+            }
             None | Some(Robots::Missing | Robots::Down { .. }) => {
                 Outcome::Failure(status(404, None))
             }
@@ -165,6 +169,9 @@ impl Host {
             },
             8 | 9 => Robots::Down {
                 times: hat.random_range(1..5),
+                retry_after: hat
+                    .random_bool(0.5)
+                    .then(|| Duration::from_mins(hat.random_range(1..60))),
             },
             _ => {
                 let redirects = hat.random_range(1..8);
