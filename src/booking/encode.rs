@@ -11,7 +11,7 @@ use prost::Message;
 
 use super::{
     Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, StateEvent,
+    ReadmittedEvent, RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, StateEvent,
 };
 use crate::proto::v1;
 use crate::proto::v1::event_record::Event as Kind;
@@ -53,6 +53,7 @@ pub fn encode(event: &Event) -> Vec<u8> {
         Event::Seeds(seeds) => Kind::Seeds(seeds_record(seeds)),
         Event::SpecChange(spec) => Kind::SpecChange(spec.clone()),
         Event::State(state) => Kind::State(state_record(state)),
+        Event::Readmitted(event) => Kind::Readmitted(readmitted_record(event)),
     };
     let record = v1::EventRecord {
         schema: SCHEMA,
@@ -145,7 +146,7 @@ fn links_record(links: &[LinkFact], hosts: &[HostKey]) -> v1::LinksRecord {
         Vec::new()
     };
     v1::LinksRecord {
-        hosts: hosts.iter().map(|host| host.as_str().to_owned()).collect(),
+        hosts: host_names(hosts),
         targets: links.iter().map(|link| link.target.0).collect(),
         host_indices: links.iter().map(|link| link.host).collect(),
         priorities: priorities(links),
@@ -220,6 +221,24 @@ fn seeds_record(seeds: &SeedsEvent) -> v1::SeedsRecord {
         priority: Some(seeds.priority),
         at_ms: seeds.at.0,
     }
+}
+
+fn readmitted_record(event: &ReadmittedEvent) -> v1::ReadmittedRecord {
+    let links = || event.links.iter();
+    let references: Vec<_> = links().map(|link| link.reference).collect();
+    v1::ReadmittedRecord {
+        references: Some(references_record(&references)),
+        hosts: host_names(&event.hosts),
+        targets: links().map(|link| link.target.0).collect(),
+        host_indices: links().map(|link| link.host).collect(),
+        priorities: links().map(|link| link.priority).collect(),
+        depths: links().map(|link| u32::from(link.depth)).collect(),
+        at_ms: event.at.0,
+    }
+}
+
+fn host_names(hosts: &[HostKey]) -> Vec<String> {
+    hosts.iter().map(|host| host.as_str().to_owned()).collect()
 }
 
 fn state_record(state: &StateEvent) -> v1::StateRecord {

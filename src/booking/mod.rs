@@ -50,6 +50,8 @@ pub enum Event {
     SpecChange(Vec<u8>),
     /// The crawl changed its state.
     State(StateEvent),
+    /// Links that were refused are taken in after all, for the spec has changed.
+    Readmitted(ReadmittedEvent),
 }
 
 /// What is known of a lease when it ends.
@@ -215,6 +217,14 @@ impl Refusal {
             .find(|refusal| *refusal as u32 == number)
     }
 
+    /// Whether the crawl's own scope says so, so that another scope may take the link.
+    pub fn is_of_scope(self) -> bool {
+        matches!(
+            self,
+            Self::Scope | Self::Depth | Self::HardFocus | Self::Nofollow
+        )
+    }
+
     /// Its name, as printed and exported.
     pub fn name(self) -> &'static str {
         match self {
@@ -257,6 +267,32 @@ pub struct SeedsEvent {
     pub priority: f32,
     /// When.
     pub at: Timestamp,
+}
+
+/// Links that were refused, and that a later spec takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadmittedEvent {
+    /// The links.
+    pub links: Vec<ReadmittedLink>,
+    /// The hosts that `links` point at.
+    pub hosts: Vec<HostKey>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// One link of a [`ReadmittedEvent`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadmittedLink {
+    /// Fingerprint of its target.
+    pub target: UrlId,
+    /// Where it was found, and where its URL stands.
+    pub reference: Reference,
+    /// Index into [`ReadmittedEvent::hosts`].
+    pub host: u32,
+    /// The priority that its page gave it.
+    pub priority: f32,
+    /// Links between a seed and it.
+    pub depth: u16,
 }
 
 /// The crawl's state from here on.

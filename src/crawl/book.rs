@@ -25,17 +25,27 @@ pub(super) struct Intake<'a> {
 }
 
 impl Intake<'_> {
+    /// Whether nothing but the scope can speak against the link.
+    pub(super) fn admits(&self, url: &CanonicalUrl) -> bool {
+        (self.in_world)(url) && self.refusal_beside_scope(url).is_none()
+    }
+
     fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
         if !(self.in_world)(link.url) {
             return Some(Refusal::World);
         }
-        if let Some(refusal) = self.tuning.scope.refusal(link) {
-            return Some(refusal);
-        }
-        if self.frontier.host_given_up(&link.url.host_key()) {
+        self.tuning
+            .scope
+            .refusal(link)
+            .or_else(|| self.refusal_beside_scope(link.url))
+    }
+
+    /// What speaks against a link that the scope takes.
+    fn refusal_beside_scope(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        if self.frontier.host_given_up(&url.host_key()) {
             return Some(Refusal::HostGivenUp);
         }
-        (!(self.robots_allow)(link.url)).then_some(Refusal::Robots)
+        (!(self.robots_allow)(url)).then_some(Refusal::Robots)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the engine does when it is told something.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use prost::Message;
 
 use super::engine::Engine;
 use super::handle::{Command, CrawlError};
+use super::readmit;
 use super::spec::{Spec, merged};
 use super::waiters::Answer;
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq};
@@ -49,7 +51,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Command::Loss(points_max, reply) => {
                 let _ = reply.send(Ok(self.progress.curve.points(points_max)));
             }
-            Command::Shutdown => self.close(),
+            Command::Shutdown => {
+                self.closing.send_replace(true);
+            }
         }
         // What needs no new event may be durable already.
         self.answer_waiters();
@@ -146,6 +150,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let more = spec.tuning.budget.is_none_or(|budget| self.booked < budget);
         self.set_spec(raw.clone(), spec)?;
         let mut seq = self.append(Event::SpecChange(raw.encode_to_vec()));
+        if update.scope.is_some() {
+            let scope = self.spec.tuning.scope.clone();
+            self.search = Some(readmit::start(Arc::clone(&self.store), scope, seq));
+        }
         let spent = self.state.1.starts_with("budget");
         if self.state.0 == CrawlState::Finished && more && (spent || update.scope.is_some()) {
             seq = self.enter(CrawlState::Running, "the spec was changed");

@@ -16,6 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::handle::{Command, Handle, LastReport};
 use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
+use super::readmit::Search;
 use super::spec::{Spec, SpecError};
 use super::waiters::Waiters;
 use crate::apprentice::{BaselineScorer, BreadthFirstScorer, LinkScorer};
@@ -30,8 +31,8 @@ use crate::proto::v1;
 use crate::url::CanonicalUrl;
 
 /// A group of bookings is made durable after this long, or this many (DESIGN.md 4.6).
-const FLUSH_AFTER: Duration = Duration::from_millis(500);
-const FLUSH_EVENTS: usize = 1000;
+pub(super) const FLUSH_AFTER: Duration = Duration::from_millis(500);
+pub(super) const FLUSH_EVENTS: usize = 1000;
 /// With this many events waiting for the disk nothing more is leased: the disk sets the pace. Not of a
 /// replay, where it would leave its trace.
 pub(super) const UNFLUSHED_EVENTS_MAX: usize = 4 * FLUSH_EVENTS;
@@ -115,14 +116,16 @@ pub struct Engine<S, C> {
     pub(super) early: BTreeMap<u64, Finished>,
     pub(super) out: BTreeSet<u64>,
     commands: mpsc::Receiver<Command>,
-    flushing: Option<JoinHandle<Result<Seq, StoreFailure>>>,
-    flush_due: Option<Timestamp>,
+    pub(super) flushing: Option<JoinHandle<Result<Seq, StoreFailure>>>,
+    pub(super) flush_due: Option<Timestamp>,
     pub(super) waiters: Waiters,
     pub(super) rate: Rate,
+    /// For links that a new scope takes; the crawl is not finished as long as it goes on.
+    pub(super) search: Option<Search>,
     /// What the frontier answered when it last gave no lease.
     pub(super) held: Option<Next>,
     pub(super) closing: watch::Sender<bool>,
-    last_report: LastReport,
+    pub(super) last_report: LastReport,
 }
 
 /// Why an engine ended otherwise than by being shut down.
@@ -199,6 +202,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             flush_due: None,
             waiters: Waiters::default(),
             rate: Rate::default(),
+            search: None,
             held: None,
             closing: watch::Sender::new(false),
             last_report,
@@ -286,6 +290,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 None => pending().await,
             }
         };
+        let found = async {
+            match self.search.as_mut() {
+                Some(search) => search.recv().await,
+                None => pending().await,
+            }
+        };
         let others = self.frontier.host_returned();
         // Another crawl may give a host back before the time that the frontier could name.
         let others_wait = self.pace == Pace::Live
@@ -303,6 +313,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             Some(command) = self.commands.recv(), if !closing => {
                 self.obey(command);
+                Ok(())
+            }
+            found = found, if !closing => {
+                self.take_found(found);
                 Ok(())
             }
             () = others, if others_wait => Ok(()),
@@ -358,77 +372,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }))
     }
 
-    fn start_flush_if_due(&mut self) {
-        if self.flushing.is_some() || self.undurable.is_empty() {
-            return;
-        }
-        let now = self.bench.clock.now();
-        let waited = self.flush_due.is_some_and(|due| now >= due);
-        let someone_waits = !self.waiters.is_empty();
-        let full = self.undurable.len() >= FLUSH_EVENTS;
-        let live = self.pace == Pace::Live;
-        if full || live && (waited || someone_waits || self.is_closing()) {
-            self.flush_due = None;
-            let store = Arc::clone(&self.store);
-            self.flushing = Some(tokio::task::spawn_blocking(move || store.flush()));
-        }
-    }
-
-    fn take_flushed(&mut self, durable: Seq) {
-        while let Some((seq, tally)) = self.undurable.front() {
-            if *seq > durable {
-                break;
-            }
-            let before = self.progress.fetched();
-            self.progress.add(tally);
-            if self.progress.fetched() > before {
-                self.rate.record(self.progress.last_at.unwrap_or_default());
-            }
-            self.undurable.pop_front();
-        }
-        // A flush also covers what was appended while it ran; then nothing is due any more, and to
-        // leave the time standing would be to wake forever.
-        if self.undurable.is_empty() {
-            self.flush_due = None;
-        } else if self.flush_due.is_none() {
-            self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
-        }
-        self.folded = self.folded.max(durable);
-        self.answer_waiters();
-    }
-
-    /// Flushes until nothing is left, at the end.
-    async fn flush_all(&mut self) -> Result<(), EngineError> {
-        if let Some(flushing) = self.flushing.take() {
-            let durable = flushing.await.map_err(EngineError::from_join)??;
-            self.take_flushed(durable);
-        }
-        let store = Arc::clone(&self.store);
-        let durable = tokio::task::spawn_blocking(move || store.flush())
-            .await
-            .map_err(EngineError::from_join)??;
-        self.take_flushed(durable);
-        Ok(())
-    }
-
-    /// Tries to book why the crawl failed, so that a restart of the daemon still knows.
-    async fn record_failure(&mut self, error: &EngineError) {
-        tracing::error!(crawl = self.spec.name, %error, "the crawl has failed");
-        self.enter(CrawlState::Failed, &error.to_string());
-        if let Err(error) = self.flush_all().await {
-            tracing::error!(crawl = self.spec.name, %error, "the failure could not be recorded");
-        }
-        let reason = error.to_string();
-        let report = v1::Crawl {
-            state: v1::CrawlState::Failed as i32,
-            idle: format!("failed: {reason}"),
-            reason,
-            ..self.report()
-        };
-        // Set once: an engine breaks once.
-        let _ = self.last_report.set(report);
-    }
-
     /// Whether the crawl may not go on because nobody answers for it: it was made, say, on an
     /// archived web, and its daemon now stands before the network.
     pub(super) fn owes_contact(&self) -> bool {
@@ -437,14 +380,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     pub(super) fn contact_owed_by(&self, spec: &Spec) -> bool {
         self.needs_contact && spec.tuning.contact.is_none()
-    }
-
-    pub(super) fn close(&mut self) {
-        self.closing.send_replace(true);
-    }
-
-    pub(super) fn is_closing(&self) -> bool {
-        *self.closing.borrow()
     }
 
     pub(super) fn set_spec(&mut self, raw: v1::CrawlSpec, spec: Spec) -> Result<(), SpecError> {

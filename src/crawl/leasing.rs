@@ -12,11 +12,14 @@ use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
 
 impl<S: Source, C: Clock> Engine<S, C> {
+    pub(super) fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+
     pub(super) fn may_lease(&self) -> bool {
         let in_flight = self.tasks.len() + self.early.len();
         let budget = self.spec.tuning.budget;
         self.state.0 == CrawlState::Running
-            && !self.closing
             && !self.owes_contact()
             && !self.is_closing()
             && in_flight < self.spec.tuning.in_flight_max
@@ -118,7 +121,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     pub(super) fn finish_if_done(&mut self) {
-        if self.state.0 != CrawlState::Running || self.is_closing() {
+        if self.state.0 != CrawlState::Running || self.is_closing() || self.search.is_some() {
             return;
         }
         if !self.tasks.is_empty() || !self.early.is_empty() {

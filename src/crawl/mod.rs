@@ -7,10 +7,12 @@
 mod book;
 mod commands;
 mod engine;
+mod flushing;
 mod handle;
 mod lease_task;
 mod leasing;
 mod progress;
+mod readmit;
 mod report;
 mod robots_task;
 mod scope;

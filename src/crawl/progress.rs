@@ -65,7 +65,9 @@ impl Tally {
             },
             Event::Refused(refused) => Self::Refused(refused.refusal),
             Event::State(state) => Self::State(state.state, state.reason.clone()),
-            Event::HostFacts(_) | Event::Seeds(_) | Event::SpecChange(_) => Self::Nothing,
+            Event::HostFacts(_) | Event::Seeds(_) | Event::SpecChange(_) | Event::Readmitted(_) => {
+                Self::Nothing
+            }
         }
     }
 

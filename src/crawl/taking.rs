@@ -154,10 +154,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
         delay_owed(cache, own, url, self.bench.clock.now())
     }
 
-    fn with_intake(
-        &mut self,
-        make: impl FnOnce(&Intake<'_>, &mut dyn LinkScorer) -> Event,
-    ) -> Event {
+    /// Whether nothing but the scope can speak against the URL.
+    pub(super) fn admits(&mut self, url: &CanonicalUrl) -> bool {
+        self.with_intake(|intake, _| intake.admits(url))
+    }
+
+    fn with_intake<T>(&mut self, make: impl FnOnce(&Intake<'_>, &mut dyn LinkScorer) -> T) -> T {
         let now = self.bench.clock.now();
         let world = self.world.as_deref();
         let robots = &self.robots;

@@ -6,8 +6,8 @@ use super::known::Known;
 use super::links::{Link, checked_priority};
 use super::queue::Frontier;
 use crate::booking::{
-    Event, FailureBooking, HostFacts, LeaseFacts, LinkFact, PageBooking, RedirectBooking,
-    Reference, Refusal, RefusedBooking, SeedsEvent, Seq,
+    Event, FailureBooking, HostFacts, LeaseFacts, LinkFact, PageBooking, ReadmittedEvent,
+    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq,
 };
 use crate::url::{CanonicalUrl, HostKey, UrlId};
 
@@ -32,6 +32,7 @@ impl Frontier {
             Event::Refused(refused) => self.admit_refused(seq, refused),
             Event::HostFacts(facts) => self.admit_host_facts(facts),
             Event::Seeds(seeds) => self.admit_seeds(seq, seeds),
+            Event::Readmitted(event) => self.admit_readmitted(event),
             Event::SpecChange(_) | Event::State(_) => {}
         }
     }
@@ -189,6 +190,32 @@ impl Frontier {
                 Some(frontier.hosts.number_of(&url.host_key()))
             });
         }
+    }
+
+    fn admit_readmitted(&mut self, event: &ReadmittedEvent) {
+        for link in &event.links {
+            if !self.may_be_readmitted(link.target) {
+                continue;
+            }
+            let offer = Offer {
+                id: link.target,
+                reference: link.reference,
+                priority: checked_priority(link.priority),
+                depth: link.depth,
+                hops: 0,
+                is_seed: false,
+            };
+            let host = event.hosts.get(link.host as usize);
+            self.offer(&offer, |frontier| Some(frontier.hosts.number_of(host?)));
+        }
+    }
+
+    /// Whether the URL was refused for a reason that another scope can take back.
+    pub fn may_be_readmitted(&self, id: UrlId) -> bool {
+        matches!(
+            self.known.get(id),
+            Some(Known::Refused { refusal, is_lasting: false, .. }) if refusal.is_of_scope()
+        )
     }
 
     /// The lease's URL is fetched. Gives its host.

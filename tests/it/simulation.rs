@@ -77,6 +77,17 @@ impl PageJudge for WordJudge {
     }
 }
 
+/// Waits for the end of a crawl.
+async fn finished(handle: &Handle) -> v1::Crawl {
+    loop {
+        let status = handle.status().await.unwrap();
+        if status.state == v1::CrawlState::Finished as i32 {
+            return status;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 /// One crawl with its deaths.
 struct Simulation {
     seed: u64,
@@ -153,7 +164,7 @@ impl Simulation {
             let dies = dies.then(|| Seq(store.last().0 + hat.random_range(1..30)));
             let flushes = chance(self.seed, &format!("flushes of life {life}"));
             let log = Arc::new(Log::new(store, flushes, dies));
-            let ended = self.live(&log);
+            let ended = self.live(&log, &spec);
             store = log.inner.after_crash();
             if let Some((progress, wrongs)) = ended {
                 lost.wrongs.extend(wrongs);
@@ -227,7 +238,7 @@ impl Simulation {
     }
 
     /// One life of the crawler; `None` if it died, else its figures and what its memory got wrong.
-    fn live(&self, log: &Arc<Log>) -> Option<(Progress, Vec<String>)> {
+    fn live(&self, log: &Arc<Log>, spec: &v1::CrawlSpec) -> Option<(Progress, Vec<String>)> {
         let parts = EngineParts {
             source: Arc::new(self.site.clone()),
             clock: self.clock.clone(),
@@ -247,7 +258,7 @@ impl Simulation {
         runtime.block_on(async {
             let (engine, handle) = Engine::open(parts).unwrap();
             let run = async {
-                let (ended, wrongs) = tokio::join!(engine.run(), self.look_in(&handle, log));
+                let (ended, wrongs) = tokio::join!(engine.run(), self.look_in(&handle, log, spec));
                 (ended.unwrap(), wrongs)
             };
             tokio::select! {
@@ -259,20 +270,29 @@ impl Simulation {
     }
 
     /// Waits for the end of a live crawl and compares its memory with its log.
-    async fn look_in(&self, handle: &Handle, log: &Log) -> Vec<String> {
+    async fn look_in(&self, handle: &Handle, log: &Log, spec: &v1::CrawlSpec) -> Vec<String> {
         if self.pace == Pace::Replay {
             return Vec::new();
         }
-        let finished = v1::CrawlState::Finished as i32;
-        while handle.status().await.unwrap().state != finished {
-            tokio::task::yield_now().await;
-        }
+        finished(handle).await;
+        // The scope may be wider than that of the last life: offer it what was refused.
+        let same = v1::UpdateCrawlRequest {
+            scope: spec.scope.clone(),
+            ..Default::default()
+        };
+        handle.update(same).await.unwrap();
+        let status = finished(handle).await;
         let mut known = Vec::new();
         for url in self.web.urls() {
             let link = handle.lookup(url.id()).await.unwrap();
             known.push((url, link));
         }
         handle.shutdown().await;
-        check::memory(&self.spec, &log.inner, known)
+        let mut wrongs = check::memory(&self.spec, &log.inner, known);
+        // A spent budget finishes a crawl whatever else goes on.
+        if !status.reason.starts_with("budget") {
+            wrongs.extend(check::readmissions(spec, &log.inner));
+        }
+        wrongs
     }
 }

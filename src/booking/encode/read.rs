@@ -3,7 +3,8 @@
 use super::DecodeError;
 use crate::booking::{
     CrawlState, Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
+    ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal, RefusedBooking,
+    SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -51,6 +52,7 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
             at: Timestamp(record.at_ms),
         }),
         Kind::SpecChange(spec) => Event::SpecChange(spec),
+        Kind::Readmitted(record) => Event::Readmitted(readmitted(record)?),
         Kind::State(record) => Event::State(StateEvent {
             state: CrawlState::from_number(record.state).ok_or(DecodeError::Unknown {
                 field: "state",
@@ -151,6 +153,41 @@ fn judgement(record: v1::JudgementRecord) -> Result<Judgement, DecodeError> {
             .collect::<Result<_, DecodeError>>()?,
         near_focus: record.near_focus,
         version: record.version,
+    })
+}
+
+fn readmitted(record: v1::ReadmittedRecord) -> Result<ReadmittedEvent, DecodeError> {
+    let references = references(record.references)?;
+    let count = record.targets.len();
+    let columns = [
+        references.len(),
+        record.host_indices.len(),
+        record.priorities.len(),
+        record.depths.len(),
+    ];
+    if columns.iter().any(|length| *length != count) {
+        return Err(DecodeError::Damaged("readmitted links of two lengths"));
+    }
+    let mut links = Vec::with_capacity(count);
+    let columns = references.into_iter().zip(record.targets);
+    let columns = columns.zip(record.host_indices).zip(record.priorities);
+    for ((((reference, target), host), priority), depth) in columns.zip(record.depths) {
+        if host as usize >= record.hosts.len() {
+            return Err(DecodeError::Damaged("a link's host is not in its list"));
+        }
+        links.push(ReadmittedLink {
+            target: UrlId(target),
+            reference,
+            host,
+            priority,
+            depth: narrow(depth, "depth")?,
+        });
+    }
+    let hosts = record.hosts.iter();
+    Ok(ReadmittedEvent {
+        links,
+        hosts: hosts.map(|host| HostKey::from_stored(host)).collect(),
+        at: Timestamp(record.at_ms),
     })
 }
 

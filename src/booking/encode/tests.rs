@@ -8,7 +8,8 @@ use prost::Message;
 use super::{DecodeError, decode, encode};
 use crate::booking::{
     CrawlState, Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
+    ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal, RefusedBooking,
+    SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -154,7 +155,27 @@ fn happening() -> impl Strategy<Value = Event> {
         moment(),
     )
         .prop_map(|(state, reason, at)| Event::State(StateEvent { state, reason, at }));
-    prop_oneof![facts, seeds, spec, state]
+    let link = (any::<u64>(), any::<u64>(), 0_u32..3, number(), any::<u16>());
+    let link = link.prop_map(|(target, seq, host, priority, depth)| ReadmittedLink {
+        target: UrlId(target),
+        reference: Reference {
+            seq: Seq(seq),
+            link: host,
+        },
+        host,
+        priority,
+        depth,
+    });
+    let hosts = vec("[a-z]{1,8}\\.test", 3);
+    let readmitted = (vec(link, 0..5), hosts, moment()).prop_map(|(links, hosts, at)| {
+        let hosts = hosts.iter().map(|host| HostKey::from_stored(host));
+        Event::Readmitted(ReadmittedEvent {
+            links,
+            hosts: hosts.collect(),
+            at,
+        })
+    });
+    prop_oneof![facts, seeds, spec, state, readmitted]
 }
 
 proptest! {

@@ -171,3 +171,100 @@ async fn a_cap_of_pages_a_host_holds_the_rest_until_it_is_raised() {
         })
         .await;
 }
+
+/// Crawls to the end, changes the scope by each of `scopes` in turn, and crawls to the end each time.
+async fn under_scopes(crawl: &Crawl, scopes: Vec<v1::Scope>) {
+    crawl
+        .live(async |handle| {
+            until_finished(&handle).await;
+            for scope in scopes {
+                let wider = update(|change| change.scope = Some(scope));
+                handle.update(wider).await.unwrap();
+                until_finished(&handle).await;
+            }
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn links_that_a_wider_scope_takes_are_fetched_after_all() {
+    let mut crawl = four_links();
+    crawl.page("a/deep", "reef", &[]);
+    crawl.scope().deny = vec!["^http://[bc]".into(), "deep".into()];
+    let wider = v1::Scope {
+        deny: vec!["^http://c".into()],
+        ..Default::default()
+    };
+    under_scopes(&crawl, vec![wider]).await;
+    assert_eq!(crawl.requests(), ["a/", "a/1", "a/2.pdf", "a/deep", "b/"]);
+    assert_eq!(crawl.refusal_of("c/"), Some(Refusal::Scope));
+    let booked = crawl.events().into_iter().find_map(|event| match event {
+        Event::Page(page) if short(&page.lease.url) == "a/deep" => Some(page.lease),
+        _ => None,
+    });
+    // Its page a/1 is event 5: after the spec, the state, the seeds and a/.
+    let lease = booked.unwrap();
+    assert_eq!((lease.depth, lease.references[0].seq), (2, Seq(5)));
+}
+
+#[tokio::test]
+async fn links_refused_for_depth_focus_and_nofollow_are_offered_to_a_new_scope() {
+    let mut crawl = Crawl::new(&["a/"]);
+    crawl.html(
+        "a/",
+        "<p>sand</p><a href=/1>x</a><a rel=nofollow href=/2>y</a>",
+    );
+    crawl.page("a/1", "sand", &["a/deep"]);
+    *crawl.scope() = v1::Scope {
+        focus: "hard".into(),
+        ..Default::default()
+    };
+    let depth = |depth_max| v1::Scope {
+        depth_max,
+        ..Default::default()
+    };
+    let follows = v1::Scope {
+        ignore_nofollow: true,
+        ..Default::default()
+    };
+    under_scopes(&crawl, vec![depth(1), depth(2), follows]).await;
+    assert_eq!(crawl.requests(), ["a/", "a/1", "a/deep", "a/2"]);
+}
+
+#[tokio::test]
+async fn links_that_a_narrow_scope_struck_off_come_back_with_a_wide_one() {
+    let mut crawl = four_links();
+    crawl.spec.budget = 1;
+    crawl
+        .live(async |handle| {
+            until_finished(&handle).await;
+            let narrow = update(|change| {
+                change.budget = Some(100);
+                change.scope = Some(v1::Scope {
+                    deny: vec!["^http://[bc]".into()],
+                    ..Default::default()
+                });
+            });
+            handle.update(narrow).await.unwrap();
+            until_finished(&handle).await;
+            let known = handle.lookup(url("b/").id()).await.unwrap().unwrap();
+            assert!(matches!(known.state, LinkState::Refused(Refusal::Scope, _)));
+            let wide = update(|change| change.scope = Some(v1::Scope::default()));
+            handle.update(wide).await.unwrap();
+            until_finished(&handle).await;
+        })
+        .await;
+    assert_eq!(crawl.requests()[4..], ["b/", "c/"]);
+}
+
+#[tokio::test]
+async fn what_robots_txt_forbids_is_not_readmitted() {
+    let mut crawl = Crawl::new(&["a/"]);
+    crawl.robots = RobotsPolicy::Obey(RobotsCache::default());
+    crawl.html("a/robots.txt", "User-agent: *\nDisallow: /no");
+    crawl.page("a/", "reef", &["a/no", "a/1"]);
+    crawl.scope().deny = vec!["no$".into(), "1$".into()];
+    under_scopes(&crawl, vec![v1::Scope::default()]).await;
+    assert_eq!(crawl.requests(), ["a/robots.txt", "a/", "a/1"]);
+    assert_eq!(crawl.refusal_of("a/no"), Some(Refusal::Scope));
+}

@@ -12,7 +12,8 @@ use std::time::Duration;
 use super::*;
 use crate::booking::{
     Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq,
+    ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal, RefusedBooking,
+    SeedsEvent, Seq,
 };
 use crate::clock::Timestamp;
 use crate::url::{CanonicalUrl, HostKey, UrlId};

@@ -24,6 +24,14 @@ pub(super) struct Open {
     pub(super) is_leased: bool,
 }
 
+/// What another scope may take back.
+const SCOPE: [Refusal; 4] = [
+    Refusal::Scope,
+    Refusal::Depth,
+    Refusal::HardFocus,
+    Refusal::Nofollow,
+];
+
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) params: FrontierParams,
@@ -133,6 +141,17 @@ impl Model {
                     let mut open = Open::new(url.host_key(), offer, 0);
                     open.is_seed = true;
                     self.offer(url.id(), open);
+                }
+            }
+            Event::Readmitted(event) => {
+                for link in &event.links {
+                    let refused = self.urls.get(&link.target);
+                    if matches!(refused, Some(Url::Refused(refusal, _, false)) if SCOPE.contains(refusal))
+                    {
+                        let host = event.hosts[link.host as usize].clone();
+                        let offer = (link.reference, link.priority);
+                        self.offer(link.target, Open::new(host, offer, link.depth));
+                    }
                 }
             }
             Event::SpecChange(_) | Event::State(_) => {}

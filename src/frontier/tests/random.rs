@@ -21,6 +21,7 @@ enum Step {
     GiveBack(usize),
     Lose(usize),
     Refuse(usize, bool),
+    Readmit(Vec<(usize, i8)>),
     HostFacts(usize, i64),
     Wait(i64),
     Spec(Option<u64>, u64),
@@ -39,6 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..9_usize).prop_map(Step::GiveBack),
         1 => (0..9_usize).prop_map(Step::Lose),
         1 => (0..24_usize, any::<bool>()).prop_map(|(u, lasting)| Step::Refuse(u, lasting)),
+        1 => prop::collection::vec((0..24_usize, any::<i8>()), 0..9).prop_map(Step::Readmit),
         1 => (0..4_usize, 0..3_000_i64).prop_map(|(h, ms)| Step::HostFacts(h, ms)),
         6 => (0..1_500_i64).prop_map(Step::Wait),
         1 => (prop::option::of(0..6_u64), 0..2_000_u64).prop_map(|(cap, ms)| Step::Spec(cap, ms)),
@@ -306,6 +308,7 @@ impl Driven {
                 },
                 at: now,
             })),
+            Step::Readmit(links) => Some(readmitted(links, now)),
             Step::HostFacts(number, wait) => {
                 let key = host(HOSTS[*number]);
                 let next_at = Timestamp(now.0 + wait);
@@ -365,6 +368,27 @@ impl Driven {
         assert_eq!(self.crawl.drain().len(), open);
         self.crawl.assert_equals_its_log();
     }
+}
+
+fn readmitted(links: &[(usize, i8)], at: Timestamp) -> Event {
+    let link = |(place, (number, priority)): (u32, &(usize, i8))| {
+        let target = url(&short(*number));
+        ReadmittedLink {
+            target: target.id(),
+            reference: Reference {
+                seq: Seq(1),
+                link: place,
+            },
+            host: u32::try_from(number / PATHS).unwrap(),
+            priority: f32::from(*priority),
+            depth: 3,
+        }
+    };
+    Event::Readmitted(ReadmittedEvent {
+        links: (0..).zip(links).map(link).collect(),
+        hosts: HOSTS.iter().map(|name| host(name)).collect(),
+        at,
+    })
 }
 
 fn page_event(facts: LeaseFacts, out: &[(usize, i8, bool)]) -> Event {

@@ -106,6 +106,28 @@ pub(super) fn memory(
         .collect()
 }
 
+/// After the scope was set anew: no link stands refused by a scope that takes it.
+pub(super) fn readmissions(spec: &v1::CrawlSpec, store: &MemoryStore) -> Vec<String> {
+    let scope = Spec::check(spec).unwrap().tuning.scope;
+    let events = events_of(store);
+    let frontier = frontier_of(spec, &events);
+    let mut wrongs = Vec::new();
+    for (seq, event) in (1..).zip(&events) {
+        let Event::Page(page) = event else { continue };
+        for (fact, link) in page.links.iter().zip(store.page(Seq(seq)).unwrap().links) {
+            let state = frontier.lookup(fact.target, Timestamp(0)).unwrap().state;
+            if fact.refusal == Some(Refusal::Scope)
+                && matches!(state, LinkState::Refused(Refusal::Scope, _))
+                && scope.covers(&link.target)
+                && !frontier.host_given_up(&link.target.host_key())
+            {
+                wrongs.push(format!("event {seq}: {} stays refused", link.target));
+            }
+        }
+    }
+    wrongs
+}
+
 /// All that has to hold at the end.
 pub(super) fn check(
     spec: &v1::CrawlSpec,

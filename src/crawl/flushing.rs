@@ -1,0 +1,82 @@
+//! What is made durable, and when: groups of bookings, and the figures that follow them.
+
+use std::sync::Arc;
+
+use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_EVENTS, Pace};
+use crate::booking::{CrawlState, Seq};
+use crate::clock::Clock;
+use crate::fetch::Source;
+use crate::proto::v1;
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    pub(super) fn start_flush_if_due(&mut self) {
+        if self.flushing.is_some() || self.undurable.is_empty() {
+            return;
+        }
+        let now = self.bench.clock.now();
+        let waited = self.flush_due.is_some_and(|due| now >= due);
+        let someone_waits = !self.waiters.is_empty();
+        let full = self.undurable.len() >= FLUSH_EVENTS;
+        let live = self.pace == Pace::Live;
+        if full || live && (waited || someone_waits || self.is_closing()) {
+            self.flush_due = None;
+            let store = Arc::clone(&self.store);
+            self.flushing = Some(tokio::task::spawn_blocking(move || store.flush()));
+        }
+    }
+
+    pub(super) fn take_flushed(&mut self, durable: Seq) {
+        while let Some((seq, tally)) = self.undurable.front() {
+            if *seq > durable {
+                break;
+            }
+            let before = self.progress.fetched();
+            self.progress.add(tally);
+            if self.progress.fetched() > before {
+                self.rate.record(self.progress.last_at.unwrap_or_default());
+            }
+            self.undurable.pop_front();
+        }
+        // A flush also covers what was appended while it ran; then nothing is due any more, and to
+        // leave the time standing would be to wake forever.
+        if self.undurable.is_empty() {
+            self.flush_due = None;
+        } else if self.flush_due.is_none() {
+            self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
+        }
+        self.folded = self.folded.max(durable);
+        self.answer_waiters();
+    }
+
+    /// Flushes until nothing is left, at the end.
+    pub(super) async fn flush_all(&mut self) -> Result<(), EngineError> {
+        if let Some(flushing) = self.flushing.take() {
+            let durable = flushing.await.map_err(EngineError::from_join)??;
+            self.take_flushed(durable);
+        }
+        let store = Arc::clone(&self.store);
+        let durable = tokio::task::spawn_blocking(move || store.flush())
+            .await
+            .map_err(EngineError::from_join)??;
+        self.take_flushed(durable);
+        Ok(())
+    }
+
+    /// Tries to book why the crawl failed, so that a restart of the daemon still knows.
+    pub(super) async fn record_failure(&mut self, error: &EngineError) {
+        tracing::error!(crawl = self.spec.name, %error, "the crawl has failed");
+        self.enter(CrawlState::Failed, &error.to_string());
+        if let Err(error) = self.flush_all().await {
+            tracing::error!(crawl = self.spec.name, %error, "the failure could not be recorded");
+        }
+        let reason = error.to_string();
+        let report = v1::Crawl {
+            state: v1::CrawlState::Failed as i32,
+            idle: format!("failed: {reason}"),
+            reason,
+            ..self.report()
+        };
+        // Set once: an engine breaks once.
+        let _ = self.last_report.set(report);
+    }
+}
