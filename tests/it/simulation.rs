@@ -274,14 +274,17 @@ impl Simulation {
         if self.pace == Pace::Replay {
             return Vec::new();
         }
-        finished(handle).await;
-        // The scope may be wider than that of the last life: offer it what was refused.
-        let same = v1::UpdateCrawlRequest {
-            scope: spec.scope.clone(),
-            ..Default::default()
-        };
-        handle.update(same).await.unwrap();
-        let status = finished(handle).await;
+        // A crawl whose budget is spent stays finished, whatever else goes on.
+        let goes_on = !finished(handle).await.reason.starts_with("budget");
+        if goes_on {
+            // The scope may be wider than that of the last life: offer it what was refused.
+            let same = v1::UpdateCrawlRequest {
+                scope: spec.scope.clone(),
+                ..Default::default()
+            };
+            handle.update(same).await.unwrap();
+            finished(handle).await;
+        }
         let mut known = Vec::new();
         for url in self.web.urls() {
             let link = handle.lookup(url.id()).await.unwrap();
@@ -289,8 +292,7 @@ impl Simulation {
         }
         handle.shutdown().await;
         let mut wrongs = check::memory(&self.spec, &log.inner, known);
-        // A spent budget finishes a crawl whatever else goes on.
-        if !status.reason.starts_with("budget") {
+        if goes_on {
             wrongs.extend(check::readmissions(spec, &log.inner));
         }
         wrongs
