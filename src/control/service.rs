@@ -101,7 +101,7 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
             data_dir: self.registry.dir().root().display().to_string(),
             process_id: std::process::id(),
             proxy: self.info.proxy.clone(),
-            crawls: self.registry.list().await.len() as u64,
+            crawls: self.registry.count().await as u64,
             started_at_ms: self.info.started_at.0,
         }))
     }

@@ -147,6 +147,15 @@ enum Slot {
     Broken(String),
 }
 
+impl Slot {
+    fn is_broken(&self) -> bool {
+        match self {
+            Self::Open(running) => running.broken.get().is_some(),
+            Self::Broken(_) => true,
+        }
+    }
+}
+
 struct Running {
     handle: Handle,
     /// Set when the engine has broken.
@@ -234,6 +243,11 @@ impl<S: Source, C: Clock> Registry<S, C> {
         crawls
     }
 
+    /// How many crawls there are.
+    pub async fn count(&self) -> usize {
+        self.slots.lock().await.crawls.len()
+    }
+
     /// One crawl as it stands; a broken one as failed, with its reason.
     ///
     /// # Errors
@@ -296,14 +310,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
     /// [`RegistryError`]: not found, cannot be opened, or its budget is spent.
     pub async fn resume(&self, name: &str) -> Result<v1::Crawl, RegistryError> {
         if let Err(RegistryError::Broken { .. }) = self.get(name).await {
-            let mut slots = self.slots.lock().await;
-            if let Some(Slot::Open(running)) = slots.crawls.remove(name) {
-                // Its engine has broken: the thread ends by itself, and with it the store's lock.
-                let ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
-                tracing::debug!(crawl = name, ended, "old engine is gone");
-            }
-            let slot = self.start_or_note(name).await;
-            slots.crawls.insert(name.to_owned(), slot);
+            self.open_again(name).await?;
         }
         let handle = self.get(name).await?;
         Ok(handle.set_state(CrawlState::Running, "resumed").await?)
@@ -319,13 +326,26 @@ impl<S: Source, C: Clock> Registry<S, C> {
         if status.state == v1::CrawlState::Running as i32 {
             return Err(RegistryError::Running(name.to_owned()));
         }
+        if let Ok(handle) = self.get(name).await {
+            // Not under the lock: the fetches in flight are waited for, other crawls are not held up.
+            handle.shutdown().await;
+        }
         let mut slots = self.slots.lock().await;
+        if slots.stopping {
+            return Err(RegistryError::Stopping);
+        }
         if let Some(Slot::Open(running)) = slots.crawls.remove(name) {
             running.handle.shutdown().await;
             on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
         }
         let folder = self.dir.crawls().join(name);
-        on_blocking_pool(move || CrawlFolder::delete(&folder)).await
+        let gone = on_blocking_pool(move || CrawlFolder::delete(&folder)).await;
+        if let Err(error) = &gone {
+            // It is still there, and has to be seen to be.
+            let slot = Slot::Broken(format!("it could not be deleted: {error}"));
+            slots.crawls.insert(name.to_owned(), slot);
+        }
+        gone
     }
 
     /// Ends all engines: no new fetch, those in flight are waited for and booked.
@@ -343,6 +363,23 @@ impl<S: Source, C: Clock> Registry<S, C> {
             Slot::Broken(_) => None,
         });
         futures_util::future::join_all(ends).await;
+    }
+
+    /// Opens a broken crawl anew; one that somebody else has opened, deleted or closed meanwhile is
+    /// left as it is.
+    async fn open_again(&self, name: &str) -> Result<(), RegistryError> {
+        let mut slots = self.slots.lock().await;
+        if !slots.crawls.get(name).is_some_and(Slot::is_broken) {
+            return Ok(());
+        }
+        if let Some(Slot::Open(running)) = slots.crawls.remove(name) {
+            // Its engine has broken: the thread ends by itself, and with it the store's lock.
+            let ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
+            tracing::debug!(crawl = name, ended, "old engine is gone");
+        }
+        let slot = self.start_or_note(name).await;
+        slots.crawls.insert(name.to_owned(), slot);
+        Ok(())
     }
 
     /// How a crawl stood when its engine broke.
@@ -429,3 +466,6 @@ async fn on_blocking_pool<T: Send + 'static>(
         Err(error) => Err(RegistryError::Engine(EngineError::from_join(error))),
     }
 }
+
+#[cfg(test)]
+mod tests;

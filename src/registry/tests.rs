@@ -1,0 +1,61 @@
+//! What several callers do to one crawl at once.
+
+use super::*;
+use crate::clock::{SimulatedClock, Timestamp};
+use crate::fetch::ScriptedSource;
+
+type TestRegistry = Registry<ScriptedSource, SimulatedClock>;
+
+async fn registry_with_a_crawl(root: &std::path::Path) -> Arc<TestRegistry> {
+    let shared = Shared {
+        source: Arc::new(ScriptedSource::new()),
+        clock: SimulatedClock::starting_at(Timestamp(1_000)),
+        needs_contact: false,
+        guard_note: String::new(),
+    };
+    let registry = Registry::open(DataDir::open(root).unwrap(), shared).await;
+    let registry = registry.unwrap();
+    let critic = concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo.critic");
+    let spec = v1::CrawlSpec {
+        name: "crawl".to_owned(),
+        topics: vec!["beekeeping".to_owned()],
+        critic: critic.to_owned(),
+        seeds: vec!["http://a.test/".to_owned()],
+        ..Default::default()
+    };
+    registry.create(spec).await.unwrap();
+    registry
+}
+
+#[tokio::test]
+async fn a_broken_crawl_that_several_resume_at_once_is_opened_once() {
+    let root = tempfile::tempdir().unwrap();
+    let registry = registry_with_a_crawl(root.path()).await;
+    let mut slots = registry.slots.lock().await;
+    let Some(Slot::Open(Running { handle, thread, .. })) = slots.crawls.remove("crawl") else {
+        panic!("the crawl is not open");
+    };
+    handle.shutdown().await;
+    // Whoever holds the handle holds the log.
+    drop(handle);
+    on_blocking_pool(move || Ok(thread.join().is_ok()))
+        .await
+        .unwrap();
+    let broken = Slot::Broken("for this test".to_owned());
+    slots.crawls.insert("crawl".to_owned(), broken);
+    let callers: Vec<_> = (0..3)
+        .map(|_| {
+            let registry = Arc::clone(&registry);
+            tokio::spawn(async move { registry.resume("crawl").await })
+        })
+        .collect();
+    // One thread: now all of them stand at the lock, and will see a broken crawl.
+    tokio::task::yield_now().await;
+    drop(slots);
+    for caller in callers {
+        let resumed = tokio::time::timeout(std::time::Duration::from_mins(1), caller).await;
+        resumed.expect("nobody answers").unwrap().unwrap();
+    }
+    assert_eq!(registry.count().await, 1);
+    registry.shutdown().await;
+}
