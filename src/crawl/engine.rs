@@ -302,16 +302,20 @@ impl<S: Source, C: Clock> Engine<S, C> {
             && matches!(self.held, Some(Next::AllLeased | Next::NotBefore(_)));
         tokio::select! {
             biased;
-            Some(finished) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                self.take_finished(finished.map_err(EngineError::from_join)?);
-                Ok(())
-            }
             flushed = flush => {
                 self.flushing = None;
                 self.take_flushed(flushed.map_err(EngineError::from_join)??);
                 Ok(())
             }
-            Some(command) = self.commands.recv(), if !closing => {
+            Some(finished) = self.tasks.join_next(), if !self.tasks.is_empty() => {
+                self.take_finished(finished.map_err(EngineError::from_join)?);
+                // Where outcomes come faster than they are booked, callers are answered in between.
+                if let Ok(command) = self.commands.try_recv() {
+                    self.obey(command);
+                }
+                Ok(())
+            }
+            Some(command) = self.commands.recv() => {
                 self.obey(command);
                 Ok(())
             }

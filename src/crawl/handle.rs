@@ -168,8 +168,8 @@ impl Handle {
             .await
     }
 
-    /// Ends the engine: no new fetch, those in flight are waited for and booked. The crawl keeps its
-    /// state, so that it runs again after the next start.
+    /// Ends the engine: no new fetch, those in flight are waited for and booked; meanwhile it answers.
+    /// The crawl keeps its state, so that it runs again after the next start.
     pub async fn shutdown(&self) {
         // An engine that has ended already is what is wanted.
         let _ = self.commands.send(Command::Shutdown).await;

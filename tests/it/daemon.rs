@@ -303,6 +303,43 @@ async fn a_crawl_that_cannot_be_opened_is_told_of_and_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_is_deleted_while_it_fetches_holds_up_no_other() {
+    let web = Web::serve(Mute(ToyLibrary(toy()))).await;
+    let home = Home::new();
+    let mut daemon = home.daemon_on(&web).await;
+    let mut client = daemon.client().await;
+    let mut spec = home.spec("gone", &toy());
+    let limits = spec.limits.get_or_insert_default();
+    limits.first_byte_ms_max = 3_600_000;
+    limits.fetch_ms_max = 3_600_000;
+    let seeds = spec.seeds.len() as u64;
+    create(&mut client, spec).await;
+    until(&mut client, "gone", "fetches", |crawl| {
+        crawl.in_flight == seeds
+    })
+    .await;
+    let name = || "gone".to_owned();
+    let stop = v1::StopCrawlRequest { name: name() };
+    client.stop_crawl(stop).await.unwrap();
+    let mut other = client.clone();
+    let deleting = tokio::spawn(async move {
+        let delete = v1::DeleteCrawlRequest { name: name() };
+        other.delete_crawl(delete).await
+    });
+    // The deletion waits for the fetches, which never end; somewhere on the way it has begun.
+    for at in 0..20 {
+        let spec = home.spec(&format!("other-{at}"), &toy());
+        let create = v1::CreateCrawlRequest { spec: Some(spec) };
+        let created = tokio::time::timeout(Duration::from_mins(1), client.create_crawl(create));
+        created.await.expect("held up").unwrap();
+    }
+    let crawls = client.list_crawls(v1::ListCrawlsRequest {}).await.unwrap();
+    assert_eq!(crawls.get_ref().crawls.len(), 21);
+    assert!(!deleting.is_finished());
+    daemon.kill();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_is_deleted_only_when_it_does_not_run() {
     let web = Web::serve_toy(&toy()).await;
     let home = Home::new();

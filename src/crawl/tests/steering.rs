@@ -218,6 +218,27 @@ async fn a_crawl_that_is_shut_down_books_what_is_in_flight_and_goes_on_when_it_i
 }
 
 #[tokio::test]
+async fn a_crawl_on_its_way_out_answers_until_its_fetches_are_booked() {
+    let crawl = wide(10);
+    let gate = Gate::new(crawl.source.clone(), 0);
+    let other = gate.clone();
+    let status = crawl
+        .live_from(gate, async |handle| {
+            other.until_asked(1).await;
+            let look = async {
+                let asked = tokio::time::timeout(Duration::from_mins(1), handle.status()).await;
+                other.let_through(1_000);
+                asked.expect("no answer").unwrap()
+            };
+            tokio::join!(handle.shutdown(), look).1
+        })
+        .await;
+    assert_eq!(status.state(), v1::CrawlState::Running);
+    assert_eq!((status.in_flight, status.fetched), (1, 0));
+    assert_eq!(crawl.pages(), ["seed/"]);
+}
+
+#[tokio::test]
 async fn an_idle_crawl_is_not_woken_for_what_an_earlier_flush_has_covered() {
     let crawl = Crawl::new(&[]);
     crawl.begin();
