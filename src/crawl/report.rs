@@ -8,6 +8,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::critic::relevance_of;
 use crate::fetch::Source;
 use crate::frontier::Next;
+use crate::measure::LossPoint;
 use crate::proto::v1;
 
 /// The window of the recent harvest rate, in fetches (research's w = 500).
@@ -33,7 +34,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             redirects: progress.redirects,
             relevant: progress.relevant,
             loss: progress.curve.loss(),
-            harvest: progress.curve.harvest_of_last(usize::MAX).unwrap_or(0.0),
+            harvest: match fetched {
+                0 => 0.0,
+                // Not summed anew: a status must not cost more the longer the crawl is.
+                n => LossPoint::new(n, progress.curve.loss()).harvest,
+            },
             harvest_last: progress
                 .curve
                 .harvest_of_last(HARVEST_WINDOW)
