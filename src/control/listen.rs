@@ -34,9 +34,9 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 pub struct TcpOptions {
     /// Where.
     pub address: SocketAddr,
-    /// Certificate and key; without them only loopback is taken.
+    /// Certificate and key; other than loopback needs them.
     pub tls: Option<TlsFiles>,
-    /// Asked of every call; must be there with TLS.
+    /// Asked of every call to the crawler (not of health and reflection); other than loopback needs it.
     pub token: Option<Token>,
 }
 

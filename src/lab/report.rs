@@ -103,7 +103,7 @@ pub struct Summary {
     pub spec: serde_json::Value,
     /// Each crawl.
     pub entries: Vec<EntrySummary>,
-    /// The crawls of one crawler and topic together, at the places that all of them reached.
+    /// The crawls of one crawler and topic together, at the places that any of them reached.
     pub means: Vec<Spread>,
 }
 
