@@ -60,7 +60,8 @@ impl CrawlFolder {
         let seeds = seeds_of(spec, &model)?;
         let half = beside(folder, "new");
         let made = Self::fill(&half, raw, spec, seeds, now)
-            .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)));
+            .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)))
+            .and_then(|()| sync(folder.parent().unwrap_or(folder)));
         if made.is_err() {
             // What stands there is no crawl; the error that matters is the first one.
             let _ = fs::remove_dir_all(&half);
@@ -81,6 +82,7 @@ impl CrawlFolder {
         fs::create_dir_all(half).map_err(|error| io(half, error))?;
         let model = half.join(MODEL);
         fs::copy(&spec.critic, &model).map_err(|error| io(&model, error))?;
+        sync(&model)?;
         let store = SledStore::open(&half.join(LOG), &StoreOptions::default())?;
         // The seeds have an event of their own; in the spec they would go out with every status.
         let spec = v1::CrawlSpec {
@@ -99,7 +101,7 @@ impl CrawlFolder {
             at: now,
         }));
         store.flush()?;
-        Ok(())
+        sync(half)
     }
 
     /// Removes the folder: first out of sight, then its data.
@@ -172,6 +174,13 @@ fn seeds_of(spec: &Spec, model: &CriticModel) -> Result<Vec<CanonicalUrl>, Regis
 fn beside(folder: &Path, suffix: &str) -> PathBuf {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     folder.with_file_name(format!(".{name}.{suffix}"))
+}
+
+/// Puts a file, or the names in a folder, on the disk.
+fn sync(path: &Path) -> Result<(), RegistryError> {
+    fs::File::open(path)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| io(path, error))
 }
 
 fn io(path: &Path, error: std::io::Error) -> RegistryError {
