@@ -222,6 +222,7 @@ fn render(summary: &Summary) -> String {
         "TOPIC",
         "CRAWLER",
         "N",
+        "SETS",
         "LOSS BY CRITIC",
         "(MIN - MAX)",
         "LOSS BY LABELS",
@@ -233,6 +234,7 @@ fn render(summary: &Summary) -> String {
             row.topic.clone(),
             row.crawler.to_owned(),
             row.n.to_string(),
+            row.seed_sets.to_string(),
             format!("{:.1}", row.loss_critic.mean),
             range(&row.loss_critic),
             row.loss_judge
