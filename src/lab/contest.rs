@@ -175,8 +175,9 @@ fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
         if let Some(labels) = &world.labels {
             labels.judge(topic)?;
         }
+        let starts = starts(world, spec, topic, &focus, judge.as_ref())?;
         for seed_set in 0..spec.seed_sets {
-            let seeds = seeds(world, spec, topic, &focus, judge.as_ref(), seed_set)?;
+            let seeds = seeds(spec, topic, &starts, seed_set);
             jobs.extend(spec.crawlers.iter().map(|crawler| Job {
                 crawler: *crawler,
                 topic: topic.clone(),
@@ -189,15 +190,15 @@ fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
     Ok(jobs)
 }
 
-fn seeds(
+/// All that the seeds of a topic are drawn from, sorted. May read the whole archive.
+fn starts(
     world: &Bench,
     spec: &ContestSpec,
     topic: &str,
     focus: &Focus,
     judge: &BayesJudge,
-    seed_set: u32,
 ) -> Result<Vec<CanonicalUrl>, ContestError> {
-    let mut seeds: Vec<CanonicalUrl> = match &spec.start {
+    let mut starts: Vec<CanonicalUrl> = match &spec.start {
         Start::Urls(urls) => return Ok(urls.clone()),
         Start::Examples => {
             let examples = world.model.examples_of(focus)?;
@@ -211,9 +212,9 @@ fn seeds(
             far_seeds(&world.archive, judge, table.transpose()?.as_ref())
         }
     };
-    seeds.sort();
-    seeds.dedup();
-    if seeds.is_empty() {
+    starts.sort();
+    starts.dedup();
+    if starts.is_empty() {
         return Err(ContestError::NoSeeds {
             topic: topic.to_owned(),
             why: match spec.start {
@@ -224,12 +225,25 @@ fn seeds(
             },
         });
     }
-    seeds.shuffle(&mut chance(
-        spec.seed,
-        &format!("seed set {seed_set} of {topic}"),
-    ));
-    seeds.truncate(SEEDS_A_SET);
-    Ok(seeds)
+    Ok(starts)
+}
+
+fn seeds(
+    spec: &ContestSpec,
+    topic: &str,
+    starts: &[CanonicalUrl],
+    seed_set: u32,
+) -> Vec<CanonicalUrl> {
+    let mut seeds = starts.to_vec();
+    // URLs that were named are all taken, as they stand.
+    if !matches!(spec.start, Start::Urls(_)) {
+        seeds.shuffle(&mut chance(
+            spec.seed,
+            &format!("seed set {seed_set} of {topic}"),
+        ));
+        seeds.truncate(SEEDS_A_SET);
+    }
+    seeds
 }
 
 fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
