@@ -13,7 +13,7 @@ use crate::archive::Archive;
 use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::{learn, read_table};
 use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
-use crate::lab::report::{self, Summary};
+use crate::lab::report::{self, Sources, Summary};
 use crate::lab::{Bench, ContestSpec, Labels, Start, run as run_contest};
 use crate::taxonomy::ExampleTable;
 use crate::url::CanonicalUrl;
@@ -139,15 +139,8 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         );
     })?;
     let seconds = clock.now().since(started).as_secs_f64();
-    let judge = match &args.labels {
-        Some(path) => path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-        None => "none".to_owned(),
-    };
-    let summary = Summary::of(&spec, &judge, &entries);
+    let sources = sources_of(args, bench.model.version());
+    let summary = Summary::of(&spec, &sources, &entries);
     report::write(&args.out, &spec, &summary, &entries)?;
     let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
     complain(&format!(
@@ -161,6 +154,21 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         say(&render(&summary))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files by their names alone: a report is handed to others.
+fn sources_of(args: &Args, critic_version: u64) -> Sources {
+    let name = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let critic = args.critic.as_ref().or(args.examples.as_ref());
+    Sources {
+        archive: args.archive.iter().map(name).collect(),
+        critic: critic.map(name).unwrap_or_default(),
+        critic_version,
+        labels: args.labels.as_ref().map(name),
+    }
 }
 
 fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {

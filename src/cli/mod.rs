@@ -84,7 +84,7 @@ async fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Daemon(daemon) => daemon::run(&args.daemon, daemon).await,
         Command::Crawl(command) => crawl::run(&args.daemon, command).await,
-        Command::Critic(command) => critic::run(command).await,
+        Command::Critic(command) => critic::run(&args.daemon, command).await,
         Command::Archive(command) => archive::run(command).await,
         Command::Lab(command) => lab::run(command).await,
         Command::Demo(demo) => demo::run(demo).await,

@@ -33,9 +33,13 @@ use crate::url::CanonicalUrl;
 /// A group of bookings is made durable after this long, or this many (DESIGN.md 4.6).
 pub(super) const FLUSH_AFTER: Duration = Duration::from_millis(500);
 pub(super) const FLUSH_EVENTS: usize = 1000;
-/// With this many events waiting for the disk nothing more is leased: the disk sets the pace. Not of a
+/// With this many events, or bytes of evidence, waiting for the disk nothing more is leased: the disk
+/// sets the pace. Not of a
 /// replay, where it would leave its trace.
 pub(super) const UNFLUSHED_EVENTS_MAX: usize = 4 * FLUSH_EVENTS;
+pub(super) const UNFLUSHED_BYTES_MAX: usize = 256 << 20;
+/// A group is made durable with this many bytes, whatever its time.
+pub(super) const FLUSH_BYTES: usize = 32 << 20;
 
 /// How an engine takes the outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +110,9 @@ pub struct Engine<S, C> {
     pub(super) state: (CrawlState, String),
     /// The durable figures, and what will be added to them.
     pub(super) progress: Progress,
-    pub(super) undurable: VecDeque<(Seq, Tally)>,
+    pub(super) undurable: VecDeque<(Seq, Tally, usize)>,
+    /// Bytes of evidence that wait for the disk; the part of each event stands beside it.
+    pub(super) undurable_bytes: usize,
     /// The last event that the figures cover.
     pub(super) folded: Seq,
     pub(super) created_at: Timestamp,
@@ -192,6 +198,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             state: (CrawlState::Running, String::new()),
             progress: Progress::default(),
             undurable: VecDeque::new(),
+            undurable_bytes: 0,
             folded: Seq(0),
             created_at: Timestamp(0),
             tasks: JoinSet::new(),
@@ -345,6 +352,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// Books an event: into the log, the frontier and the figures-to-be.
     pub(super) fn append(&mut self, event: Event) -> Seq {
         let tally = Tally::of(&event);
+        let bytes = match &event {
+            Event::Page(page) => page.evidence.len(),
+            _ => 0,
+        };
         self.booked += u64::from(event.counts().is_some());
         self.scorer.observe(&event);
         // The frontier folds the event as the store will give it back: without the evidence.
@@ -353,7 +364,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.frontier.admit(seq, &event);
         let stored = self.store.append(event);
         debug_assert_eq!(seq, stored, "the engine is the log's only writer");
-        self.undurable.push_back((stored, tally));
+        self.undurable.push_back((stored, tally, bytes));
+        self.undurable_bytes = self.undurable_bytes.saturating_add(bytes);
         if self.flush_due.is_none() {
             self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
         }

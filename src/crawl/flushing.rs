@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_EVENTS, Pace};
+use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_BYTES, FLUSH_EVENTS, Pace};
 use crate::booking::{CrawlState, Seq};
 use crate::clock::Clock;
 use crate::fetch::Source;
@@ -16,7 +16,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let now = self.bench.clock.now();
         let waited = self.flush_due.is_some_and(|due| now >= due);
         let someone_waits = !self.waiters.is_empty();
-        let full = self.undurable.len() >= FLUSH_EVENTS;
+        let full = self.undurable.len() >= FLUSH_EVENTS || self.undurable_bytes >= FLUSH_BYTES;
         let live = self.pace == Pace::Live;
         if full || live && (waited || someone_waits || self.is_closing()) {
             self.flush_due = None;
@@ -26,7 +26,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     pub(super) fn take_flushed(&mut self, durable: Seq) {
-        while let Some((seq, tally)) = self.undurable.front() {
+        while let Some((seq, tally, bytes)) = self.undurable.front() {
             if *seq > durable {
                 break;
             }
@@ -35,6 +35,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             if self.progress.fetched() > before {
                 self.rate.record(self.progress.last_at.unwrap_or_default());
             }
+            self.undurable_bytes = self.undurable_bytes.saturating_sub(*bytes);
             self.undurable.pop_front();
         }
         // A flush also covers what was appended while it ran; then nothing is due any more, and to

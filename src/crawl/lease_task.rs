@@ -33,6 +33,8 @@ pub(super) enum Done {
     Failure(FetchError),
     /// robots.txt of the link's host; the link itself was not asked for.
     Robots(RobotsAnswer),
+    /// The crawl was closed while redirects of robots.txt waited for their hosts.
+    NotAsked,
 }
 
 /// A page, with all that is computed from it alone.
@@ -105,7 +107,9 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         match tokio::task::spawn_blocking(work).await {
             Ok(page) => Done::Page(Box::new(page)),
             // A panic in the parser or the judge is a fault of ours: it ends the crawl with words.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime goes down: nobody will take what came of it.
+            Err(_) => Done::NotAsked,
         }
     }
 }

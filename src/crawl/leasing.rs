@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::engine::{Engine, EngineError, Pace, RobotsPolicy, UNFLUSHED_EVENTS_MAX};
+use super::engine::{
+    Engine, EngineError, Pace, RobotsPolicy, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX,
+};
 use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
@@ -16,6 +18,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         *self.closing.borrow()
     }
 
+    fn disk_is_behind(&self) -> bool {
+        self.undurable.len() >= UNFLUSHED_EVENTS_MAX || self.undurable_bytes >= UNFLUSHED_BYTES_MAX
+    }
+
     pub(super) fn may_lease(&self) -> bool {
         let in_flight = self.tasks.len() + self.early.len();
         let budget = self.spec.tuning.budget;
@@ -23,7 +29,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             && !self.owes_contact()
             && !self.is_closing()
             && in_flight < self.spec.tuning.in_flight_max
-            && (self.undurable.len() < UNFLUSHED_EVENTS_MAX || self.pace == Pace::Replay)
+            && (!self.disk_is_behind() || self.pace == Pace::Replay)
             && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)
     }
 

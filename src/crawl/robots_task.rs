@@ -54,21 +54,27 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         Finished {
             lease,
             url: request.url,
-            done: Done::Robots(answer),
+            done: answer.map_or(Done::NotAsked, Done::Robots),
             at: self.clock.now(),
         }
     }
 
-    async fn follow(&self, lease: &Lease, request: &Request, mut ways: RobotsWays) -> RobotsAnswer {
+    /// The answer; `None` if the crawl was closed before there was one, which says nothing of the host.
+    async fn follow(
+        &self,
+        lease: &Lease,
+        request: &Request,
+        mut ways: RobotsWays,
+    ) -> Option<RobotsAnswer> {
         let Ok(robots_url) = Origin::of(&request.url).robots_url() else {
-            return RobotsAnswer::UNREACHABLE;
+            return Some(RobotsAnswer::UNREACHABLE);
         };
         let mut hop = robots_hop(self.source.as_ref(), robots_url, request).await;
         // When the leased host was last asked.
         let mut asked_at = self.clock.now();
         for _ in 0..ROBOTS_REDIRECTS_MAX {
             let url = match hop {
-                Hop::Answer(answer) => return answer,
+                Hop::Answer(answer) => return Some(answer),
                 Hop::Redirect(target) => target,
             };
             let next = if url.host_key() == *lease.host.host() {
@@ -79,15 +85,18 @@ impl<S: Source, C: Clock> Workbench<S, C> {
                 self.hop_elsewhere(url, request, &mut ways).await
             };
             let Some(next) = next else {
+                if *ways.closing.borrow() {
+                    return None;
+                }
                 tracing::debug!(url = %request.url, "redirects of robots.txt lead to a busy host");
-                return RobotsAnswer::UNREACHABLE;
+                return Some(RobotsAnswer::UNREACHABLE);
             };
             hop = next;
         }
-        match hop {
+        Some(match hop {
             Hop::Answer(answer) => answer,
             Hop::Redirect(_) => RobotsAnswer::AllowAll,
-        }
+        })
     }
 
     /// A hop within the leased host, which was last asked at `asked_at`; `None` if it may not be made.

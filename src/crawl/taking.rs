@@ -51,6 +51,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         } = finished;
         let next_at = finished_at.after(self.delay_of(&url));
         match done {
+            Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
             Done::Robots(answer) => self.book_robots(lease, &url, &answer, finished_at),
             Done::Page(page) => self.book_page(lease, url, *page, finished_at, next_at),
             Done::Redirect(redirect) => {

@@ -32,6 +32,19 @@ pub enum ReportError {
     },
 }
 
+/// What a contest was held with: names of files, without their folders.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sources {
+    /// The archived web.
+    pub archive: Vec<String>,
+    /// The critic's model file, or the table of examples that it was trained from.
+    pub critic: String,
+    /// The critic's version.
+    pub critic_version: u64,
+    /// The table of labels.
+    pub labels: Option<String>,
+}
+
 /// One crawl at its end.
 #[derive(Clone, Debug, Serialize)]
 pub struct EntrySummary {
@@ -112,17 +125,19 @@ const MEANS_AT: [u64; 7] = [50, 100, 200, 250, 400, 500, 1000];
 
 impl Summary {
     /// The summary of `entries`.
-    pub fn of(spec: &ContestSpec, judge: &str, entries: &[Entry]) -> Self {
+    ///
+    /// `sources` says which files were compared with, and which version of the critic.
+    pub fn of(spec: &ContestSpec, sources: &Sources, entries: &[Entry]) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
-            spec: spec_json(spec, judge),
+            spec: spec_json(spec, sources),
             entries: entries.iter().map(summary_of).collect(),
             means: means(spec, entries),
         }
     }
 }
 
-fn spec_json(spec: &ContestSpec, judge: &str) -> serde_json::Value {
+fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     let start = match &spec.start {
         Start::Examples => "examples".into(),
         Start::Far => "far".into(),
@@ -140,7 +155,7 @@ fn spec_json(spec: &ContestSpec, judge: &str) -> serde_json::Value {
         "in_flight": spec.in_flight,
         "delay_ms": spec.delay.as_millis(),
         "seed": spec.seed,
-        "judge": judge,
+        "sources": sources,
     })
 }
 

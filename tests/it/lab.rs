@@ -179,7 +179,7 @@ fn the_curves_have_the_columns_and_lines_that_scripts_rely_on() {
     let summary = run.summary();
     assert_eq!(summary["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(summary["spec"]["budget"], 270);
-    assert_eq!(summary["spec"]["judge"], "labels.csv");
+    assert_eq!(summary["spec"]["sources"]["labels"], "labels.csv");
     assert_eq!(summary["entries"].as_array().unwrap().len(), 4);
     assert!(
         run.out

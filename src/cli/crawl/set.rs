@@ -37,9 +37,18 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
-    let mut client = daemon.connect().await?;
     let mut limits = v1::Limits::default();
     args.limits.put_over(&mut limits);
+    let nothing = args.budget.is_none()
+        && args.contact.is_none()
+        && !args.reset_scope
+        && !args.scope.is_given()
+        && limits == v1::Limits::default();
+    anyhow::ensure!(
+        !nothing,
+        "nothing to change; `apprentice crawl set --help` lists what can be"
+    );
+    let mut client = daemon.connect().await?;
     let scope = if args.reset_scope || args.scope.is_given() {
         let request = v1::GetCrawlRequest {
             name: args.name.clone(),

@@ -78,10 +78,8 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
         say_json(&crawl)?;
     } else {
         say(&format!(
-            "crawl {} runs: {} seeds; look in with `apprentice crawl watch {}`",
-            crawl.name,
-            crawl.links_waiting + crawl.in_flight + crawl.fetched,
-            crawl.name
+            "crawl {} runs; look in with `apprentice crawl watch {}`",
+            crawl.name, crawl.name
         ))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use serde_json::json;
 
+use crate::cli::connect::DaemonArgs;
 use crate::cli::output::{complain, say, say_json};
 use crate::clock::SystemClock;
 use crate::critic::examples::page_of_bytes;
@@ -49,7 +50,7 @@ pub(in crate::cli) struct Args {
     json: bool,
 }
 
-pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
     let model = Arc::new(CriticModel::open(&args.model)?);
     let names = model.class_names().to_vec();
     // Without a topic there is no relevance to give, but a judge needs a focus: the first class.
@@ -66,7 +67,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let mut failed = false;
     for input in &inputs {
-        match read(input, &args).await {
+        match read(input, &args, daemon).await {
             Ok(page) => show(&args, input, &page, &judge.judge(&page), &names)?,
             Err(error) => {
                 failed = true;
@@ -121,9 +122,9 @@ fn show(
     Ok(())
 }
 
-async fn read(input: &str, args: &Args) -> anyhow::Result<Page> {
+async fn read(input: &str, args: &Args, daemon: &DaemonArgs) -> anyhow::Result<Page> {
     if input.starts_with("http://") || input.starts_with("https://") {
-        return fetch(input, args).await;
+        return fetch(input, args, daemon).await;
     }
     let body = if input == "-" {
         read_bounded(stdin().lock())?
@@ -146,12 +147,16 @@ fn read_bounded(from: impl Read) -> anyhow::Result<Vec<u8>> {
     Ok(body)
 }
 
-async fn fetch(url: &str, args: &Args) -> anyhow::Result<Page> {
+async fn fetch(url: &str, args: &Args, daemon: &DaemonArgs) -> anyhow::Result<Page> {
     let contact = args
         .contact
         .as_ref()
         .context("a URL is asked for in somebody's name; give --contact (e-mail address or URL)")?;
-    let source = HttpSource::new(HttpSettings::default(), SystemClock::new())?;
+    let settings = HttpSettings {
+        extra_roots_pem: daemon.authorities()?.unwrap_or_default(),
+        ..HttpSettings::default()
+    };
+    let source = HttpSource::new(settings, SystemClock::new())?;
     let agent = format!("apprentice/{} (+{contact})", env!("CARGO_PKG_VERSION"));
     let mut request = Request::page(CanonicalUrl::parse(url)?, &agent);
     request.guard = Arc::new(GuardRules::parse(&args.allow_address)?);

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use super::connect::DaemonArgs;
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -24,10 +26,10 @@ pub(super) enum Command {
     Info(info::Args),
 }
 
-pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Train(args) => tokio::task::spawn_blocking(move || train::run(&args)).await?,
-        Command::Judge(args) => judge::run(args).await,
+        Command::Judge(args) => judge::run(daemon, args).await,
         Command::Eval(args) => tokio::task::spawn_blocking(move || eval::run(&args)).await?,
         Command::Info(args) => info::run(&args),
     }
