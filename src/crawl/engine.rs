@@ -143,6 +143,10 @@ pub enum EngineError {
     /// A task panicked.
     #[error("a worker broke: {0}")]
     Panicked(String),
+    /// The process goes down before the fetches in flight have ended. No failure of the crawl: it runs
+    /// again after the next start.
+    #[error("the fetches in flight were abandoned")]
+    Abandoned,
     /// The log holds no spec, or one that this version cannot take.
     #[error("the crawl's own spec cannot be used: {0}")]
     Spec(String),
@@ -258,8 +262,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Ok(()) => self.flush_all().await,
             failed => failed,
         };
-        if let Err(error) = &ended {
-            self.record_failure(error).await;
+        match &ended {
+            Ok(()) | Err(EngineError::Abandoned) => {}
+            Err(error) => self.record_failure(error).await,
         }
         ended.map(|()| self.progress)
     }
@@ -437,7 +442,7 @@ impl EngineError {
         if error.is_panic() {
             Self::from_panic(error.into_panic().as_ref())
         } else {
-            Self::Panicked(error.to_string())
+            Self::Abandoned
         }
     }
 

@@ -442,7 +442,7 @@ fn run_engine<S: Source, C: Clock>(
         runtime.block_on(engine.run())
     }));
     let reason = match ended {
-        Ok(Ok(_)) => return,
+        Ok(Ok(_) | Err(EngineError::Abandoned)) => return,
         Ok(Err(error)) => error.to_string(),
         Err(payload) => EngineError::from_panic(payload.as_ref()).to_string(),
     };
