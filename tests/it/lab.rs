@@ -24,7 +24,8 @@ const ON_TOPIC: f64 = 0.75;
 
 impl Shelf {
     fn fill() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // A static is never dropped: its folder lies in the build's own, and not in the system's.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let web = ToyWeb::generate(7, ToyParams::finite(400));
         let topic = web.topics()[0].to_owned();
         let path = dir.path().join("web.warc.gz");
