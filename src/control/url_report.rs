@@ -35,7 +35,7 @@ pub(super) fn waiting_link(
 
 fn why_waiting(link: &WaitingLink, now: Timestamp) -> String {
     match link.why {
-        WhyWaiting::Ready => "its turn has not come: better links are ahead".to_owned(),
+        WhyWaiting::Ready => "ready: links of higher priority go first".to_owned(),
         WhyWaiting::HostUntil(at) => format!(
             "host {} may be asked again in {:.1} s",
             link.host,
