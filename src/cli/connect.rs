@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use etcetera::BaseStrategy;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::control::Token;
 use crate::control::client::{self, Address, Client};
@@ -63,7 +65,17 @@ impl DaemonArgs {
     pub(super) fn authorities(&self) -> anyhow::Result<Option<Vec<u8>>> {
         self.ca_file
             .as_ref()
-            .map(|path| fs::read(path).with_context(|| format!("--ca-file {}", path.display())))
+            .map(|path| {
+                let pem =
+                    fs::read(path).with_context(|| format!("--ca-file {}", path.display()))?;
+                let readable = CertificateDer::pem_slice_iter(&pem).next();
+                anyhow::ensure!(
+                    matches!(readable, Some(Ok(_))),
+                    "--ca-file {}: no certificate in it; it must be PEM",
+                    path.display()
+                );
+                Ok(pem)
+            })
             .transpose()
     }
 

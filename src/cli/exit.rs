@@ -23,12 +23,17 @@ pub(super) fn report(error: &anyhow::Error) -> ExitCode {
         // Whoever read us has seen enough.
         return ExitCode::SUCCESS;
     }
-    super::output::complain(&format!("error: {}", words(error)));
+    let hint = if connection_broke(error) {
+        "the connection to the daemon broke; is it still running, and is its address http for a plain port and https for one with TLS? "
+    } else {
+        ""
+    };
+    super::output::complain(&format!("error: {hint}{}", words(error)));
     ExitCode::from(code(error))
 }
 
 fn code(error: &anyhow::Error) -> u8 {
-    if error.downcast_ref::<ConnectError>().is_some() {
+    if error.downcast_ref::<ConnectError>().is_some() || connection_broke(error) {
         return NO_DAEMON;
     }
     if let Some(JudgeError::Focus(FocusError::Unknown { .. })) = error.downcast_ref() {
@@ -70,10 +75,24 @@ fn words(error: &anyhow::Error) -> String {
     line.replace('\n', "; ")
 }
 
+/// Whether standard output was closed. A connection to a daemon can break the same way, and that is
+/// no reason to be silent.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .any(|cause| io_kind(cause) == Some(io::ErrorKind::BrokenPipe))
+    let of_connection = error.chain().any(|cause| {
+        cause.is::<tonic::Status>()
+            || cause.is::<tonic::transport::Error>()
+            || cause.is::<ConnectError>()
+    });
+    !of_connection
+        && error
+            .chain()
+            .any(|cause| io_kind(cause) == Some(io::ErrorKind::BrokenPipe))
+}
+
+/// Whether the connection broke under a call: then the status was made here, not by the daemon.
+fn connection_broke(error: &anyhow::Error) -> bool {
+    let made_here = |status: &tonic::Status| status.source().is_some();
+    error.downcast_ref::<tonic::Status>().is_some_and(made_here)
 }
 
 /// What the system said, also where a writer of CSV or JSON has wrapped it.

@@ -71,9 +71,15 @@ pub(super) struct Guard(pub(super) Option<Token>);
 impl Interceptor for Guard {
     fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
         match &self.0 {
-            Some(token) if !token.admits(request.metadata().get("authorization")) => Err(
-                Status::unauthenticated("this daemon asks for a token; give it with --token-file"),
-            ),
+            Some(token) if !token.admits(request.metadata().get("authorization")) => {
+                let words = match request.metadata().get("authorization") {
+                    None => "this daemon asks for a token; give it with --token-file",
+                    Some(_) => {
+                        "the token is not the daemon's; give the daemon's own with --token-file"
+                    }
+                };
+                Err(Status::unauthenticated(words))
+            }
             _ => Ok(request),
         }
     }

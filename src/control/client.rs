@@ -51,6 +51,16 @@ pub enum ConnectError {
         /// What to do.
         hint: &'static str,
     },
+    /// Somebody listens, but no TLS session comes about.
+    #[error("no TLS with {place}: {error}; {hint}")]
+    Tls {
+        /// Where.
+        place: String,
+        /// What the TLS library says.
+        error: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// The address cannot be used.
     #[error("daemon address {0:?}: {1}")]
     Address(String, String),
@@ -114,11 +124,26 @@ async fn connect_tcp(url: &str, authority: Option<&[u8]>) -> Result<Channel, Con
     endpoint
         .connect()
         .await
-        .map_err(|error| ConnectError::Nobody {
-            place: url.to_owned(),
-            error: words(&error),
-            hint: "start one with `apprentice daemon --tcp ADDR:PORT`, or check --daemon and --ca-file",
-        })
+        .map_err(|error| refused(url, words(&error)))
+}
+
+/// What a connection that failed is called: the TLS library's words tell that somebody did answer.
+fn refused(url: &str, error: String) -> ConnectError {
+    let place = url.to_owned();
+    let hint = if error.contains("CaUsedAsEndEntity") {
+        "the daemon's certificate is an authority's; make it with `-addext basicConstraints=critical,CA:FALSE`"
+    } else if error.contains("certificate") {
+        "name the certificate that the daemon was given, or its authority's, with --ca-file"
+    } else if error.contains("corrupt message") {
+        "that port speaks plain HTTP: use --daemon http://.."
+    } else {
+        return ConnectError::Nobody {
+            place,
+            error,
+            hint: "start one with `apprentice daemon --tcp ADDR:PORT`, or check --daemon",
+        };
+    };
+    ConnectError::Tls { place, error, hint }
 }
 
 fn words(error: &dyn std::error::Error) -> String {
@@ -127,4 +152,21 @@ fn words(error: &dyn std::error::Error) -> String {
         innermost = source;
     }
     innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_answers_without_tls_to_take_is_not_called_absent() {
+        let words = |error: &str| refused("https://h:1", error.to_owned()).to_string();
+        assert!(
+            words("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))")
+                .contains("CA:FALSE")
+        );
+        assert!(words("invalid peer certificate: UnknownIssuer").contains("--ca-file"));
+        assert!(words("received corrupt message of type InvalidContentType").contains("http://"));
+        assert!(words("Connection refused (os error 111)").contains("no daemon answers"));
+    }
 }

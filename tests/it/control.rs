@@ -396,3 +396,19 @@ fn check_what_grpcio_saw(seen: &serde_json::Value, with_tls: bool) {
     assert_eq!(pages.len(), count);
     assert!(pages.iter().all(|page| page["url"].is_string()));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_http_to_a_port_with_tls_is_never_taken_for_success() {
+    let web = Web::serve_toy(&toy()).await;
+    let home = Home::new();
+    let daemon = daemon_with_tls(&home, &web).await;
+    let plain = format!("http://{}", daemon.tcp_address().await);
+    // How the connection breaks is chance: a frame of the wrong size, a closed one, a broken pipe.
+    for _ in 0..20 {
+        let said = home.run(&["--daemon", &plain, "crawl", "list"]);
+        let err = &said.err;
+        assert_eq!(said.code, Some(3), "{err}");
+        assert!(err.starts_with("error: ") && err.contains("https"), "{err}");
+    }
+    daemon.stop().await;
+}

@@ -6,11 +6,11 @@ use crate::proto::v1;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scope")]
 pub(super) struct ScopeArgs {
-    /// Take in only URLs that match this regular expression (or another --allow)
+    /// Take in only URLs that match this regular expression (or another --allow); replaces the list there is
     #[arg(long, value_name = "REGEX")]
     allow: Vec<String>,
 
-    /// Take in no URL that matches this regular expression
+    /// Take in no URL that matches this regular expression (again for more); replaces the list there is
     #[arg(long, value_name = "REGEX")]
     deny: Vec<String>,
 

@@ -104,7 +104,8 @@ fn render(crawl: &v1::Crawl) -> String {
         ("guard", crawl.guard.clone()),
         ("created", moment(crawl.created_at_ms)),
     ];
-    if !crawl.idle.is_empty() {
+    // The state says already why nothing is fetched, unless it runs.
+    if !crawl.idle.is_empty() && crawl.state() == v1::CrawlState::Running {
         lines.insert(2, ("idle", crawl.idle.clone()));
     }
     lines.retain(|(_, value)| !value.is_empty());

@@ -9,6 +9,7 @@ use anyhow::Context;
 use crate::cli::connect::DaemonArgs;
 use crate::cli::output::{say, say_json};
 use crate::proto::v1;
+use crate::url::CanonicalUrl;
 
 /// Which crawl.
 #[derive(Debug, clap::Args)]
@@ -130,11 +131,23 @@ pub(super) async fn seed(daemon: &DaemonArgs, args: Seed) -> anyhow::Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// URLs from a file, one a line; blank lines and those that begin with `#` are skipped.
+/// URLs from a file, one a line; blank lines and those that begin with `#` are skipped. A line that is
+/// no URL is an error that names it: half a list of seeds is not what anybody asked for.
 pub(super) fn read_url_file(path: &Path) -> anyhow::Result<Vec<String>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("file of URLs {}", path.display()))?;
-    let lines = text.lines().map(str::trim);
-    let urls = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(urls.map(str::to_owned).collect())
+    let lines = text.lines().map(str::trim).zip(1..);
+    lines
+        .filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(line, number)| {
+            let place = || format!("{}, line {number}", path.display());
+            anyhow::ensure!(
+                !line.contains(char::is_whitespace),
+                "{}: {line:?}: one URL a line, without spaces",
+                place()
+            );
+            CanonicalUrl::parse(line).with_context(|| format!("{}: {line:?}", place()))?;
+            Ok(line.to_owned())
+        })
+        .collect()
 }

@@ -68,7 +68,14 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
     let mut failed = false;
     for input in &inputs {
         match read(input, &args, daemon).await {
-            Ok(page) => show(&args, input, &page, &judge.judge(&page), &names)?,
+            Ok(page) => {
+                if page.words.is_empty() && page.title_words.is_empty() {
+                    complain(&format!(
+                        "{input}: no words in it; what is said of it is the prior alone"
+                    ));
+                }
+                show(&args, input, &page, &judge.judge(&page), &names)?;
+            }
             Err(error) => {
                 failed = true;
                 complain(&format!("error: {input}: {error:#}"));
