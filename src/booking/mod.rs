@@ -217,11 +217,12 @@ impl Refusal {
             .find(|refusal| *refusal as u32 == number)
     }
 
-    /// Whether the crawl's own scope says so, so that another scope may take the link.
+    /// Whether the crawl's own scope says so, the addresses that it allows included, so that another
+    /// scope may take the link.
     pub fn is_of_scope(self) -> bool {
         matches!(
             self,
-            Self::Scope | Self::Depth | Self::HardFocus | Self::Nofollow
+            Self::Scope | Self::Depth | Self::HardFocus | Self::Nofollow | Self::Address
         )
     }
 

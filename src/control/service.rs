@@ -252,9 +252,11 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
             .await
             .map_err(|error| of_crawl(&error))?;
         let now = self.clock.now();
+        let registry = Arc::clone(&self.registry);
+        let trouble = move |url: &CanonicalUrl| registry.robots_trouble(url);
         let links = read_store(move || {
             head.iter()
-                .map(|link| url_report::waiting_link(crawl.store().as_ref(), link, now))
+                .map(|link| url_report::waiting_link(crawl.store().as_ref(), link, now, &trouble))
                 .collect::<Result<Vec<_>, _>>()
         })
         .await?;
@@ -271,7 +273,10 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
             .await
             .map_err(|error| of_crawl(&error))?;
         let now = self.clock.now();
-        let report = read_store(move || url_report::report(&crawl, &url, known, now)).await?;
+        let registry = Arc::clone(&self.registry);
+        let trouble = move |url: &CanonicalUrl| registry.robots_trouble(url);
+        let report =
+            read_store(move || url_report::report(&crawl, &url, known, now, &trouble)).await?;
         Ok(Response::new(report))
     }
 

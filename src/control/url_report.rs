@@ -9,6 +9,9 @@ use crate::url::CanonicalUrl;
 
 use super::export::found_on;
 
+/// Why the robots.txt of a URL could not be had, if it could not.
+pub(super) type TroubleOf<'a> = &'a dyn Fn(&CanonicalUrl) -> Option<String>;
+
 /// A waiting link as the API has it.
 ///
 /// # Errors
@@ -17,16 +20,16 @@ pub(super) fn waiting_link(
     store: &dyn FrontierStore,
     link: &WaitingLink,
     now: Timestamp,
+    trouble: TroubleOf<'_>,
 ) -> Result<v1::WaitingLink, StoreFailure> {
     let first = link.references.first();
-    let url = match first {
-        Some(first) => store.link_url(*first)?.as_str().to_owned(),
-        None => String::new(),
-    };
+    let url = first.map(|first| store.link_url(*first)).transpose()?;
+    let trouble = url.as_ref().and_then(trouble);
+    let trouble = trouble.map_or(String::new(), |cause| format!("; its robots.txt: {cause}"));
     Ok(v1::WaitingLink {
-        url,
+        url: url.map_or(String::new(), |url| url.as_str().to_owned()),
         priority: f64::from(link.priority),
-        why: why_waiting(link, now),
+        why: why_waiting(link, now) + &trouble,
         depth: u32::from(link.depth),
         parents: link.parents,
         found_on: found_on(store, first)?,
@@ -60,6 +63,7 @@ pub(super) fn report(
     url: &CanonicalUrl,
     known: Option<crate::frontier::KnownLink>,
     now: Timestamp,
+    trouble: TroubleOf<'_>,
 ) -> Result<v1::UrlReport, StoreFailure> {
     let store = crawl.store().as_ref();
     let mut report = v1::UrlReport {
@@ -85,7 +89,7 @@ pub(super) fn report(
         LinkState::Fetched(seq) => fetched(crawl, seq, &mut report)?,
     }
     if let Some(link) = &known.waiting {
-        let waiting = waiting_link(store, link, now)?;
+        let waiting = waiting_link(store, link, now, trouble)?;
         report.why.clone_from(&waiting.why);
         report.waiting = Some(waiting);
         report.found_on = pages_of(store, &link.references)?;

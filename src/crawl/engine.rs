@@ -132,6 +132,8 @@ pub struct Engine<S, C> {
     pub(super) held: Option<Next>,
     pub(super) closing: watch::Sender<bool>,
     pub(super) last_report: LastReport,
+    /// Why the robots.txt last asked for could not be had; cleared by the next page.
+    pub(super) trouble: Option<String>,
 }
 
 /// Why an engine ended otherwise than by being shut down.
@@ -217,6 +219,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             held: None,
             closing: watch::Sender::new(false),
             last_report,
+            trouble: None,
         };
         engine.fold_log()?;
         Ok((engine, handle))

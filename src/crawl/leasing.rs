@@ -78,7 +78,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 let cache = cache.clone();
                 self.spawn_robots(lease, request, cache);
             }
-            Some(RobotsAnswer::Unreachable { .. }) => {
+            Some(answer @ RobotsAnswer::Unreachable { .. }) => {
+                self.note_trouble(&url, &answer);
+                let RobotsPolicy::Obey(cache) = &self.robots else {
+                    return Ok(());
+                };
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
                 self.frontier.give_back(lease, now, until);
             }

@@ -45,6 +45,8 @@ pub enum Tally {
     Refused(Refusal),
     /// The crawl's state.
     State(CrawlState, String),
+    /// A robots.txt that could not be had: no fetch of a link, but a trouble that people look for.
+    RobotsUnreachable,
     /// An event that changes no figure.
     Nothing,
 }
@@ -65,6 +67,9 @@ impl Tally {
             },
             Event::Refused(refused) => Self::Refused(refused.refusal),
             Event::State(state) => Self::State(state.state, state.reason.clone()),
+            Event::HostFacts(facts) if facts.robots.starts_with("unreachable") => {
+                Self::RobotsUnreachable
+            }
             Event::HostFacts(_) | Event::Seeds(_) | Event::SpecChange(_) | Event::Readmitted(_) => {
                 Self::Nothing
             }
@@ -107,7 +112,7 @@ pub struct Progress {
     pub redirects: u64,
     /// Pages with R >= 0.5.
     pub relevant: u64,
-    /// Failures by cause, those to be tried again included.
+    /// Failures by cause, those to be tried again and unreachable robots.txt files included.
     pub failures_by_cause: BTreeMap<String, u64>,
     /// Links not taken in or struck off, by reason.
     pub refused_by_reason: BTreeMap<&'static str, u64>,
@@ -160,6 +165,10 @@ impl Progress {
                 *self.refused_by_reason.entry(refusal.name()).or_default() += 1;
             }
             Tally::State(state, reason) => self.state = (*state, reason.clone()),
+            Tally::RobotsUnreachable => {
+                let cause = "robots-unreachable".to_owned();
+                *self.failures_by_cause.entry(cause).or_default() += 1;
+            }
             Tally::Nothing => {}
         }
     }

@@ -138,7 +138,8 @@ fn search_page(
     Ok(())
 }
 
-/// A link that was taken in once and struck off by a narrower scope: its page says the rest.
+/// A link that was taken in once and struck off, by a narrower scope or for its address: its page says
+/// the rest.
 fn search_struck_off(
     store: &dyn FrontierStore,
     scope: &Scope,
@@ -147,8 +148,18 @@ fn search_struck_off(
     let Some(reference) = refused.references.first().copied() else {
         return Ok(None);
     };
-    let Some(Event::Page(page)) = store.event(reference.seq)? else {
-        return Ok(None);
+    let page = match store.event(reference.seq)? {
+        Some(Event::Page(page)) => page,
+        // Somebody gave it: the scope does not hold it back, only its address did.
+        Some(Event::Seeds(seeds)) => {
+            return Ok(Some(Found {
+                url: refused.url.clone(),
+                reference,
+                priority: seeds.priority,
+                depth: 0,
+            }));
+        }
+        _ => return Ok(None),
     };
     let fact = page.links.get(reference.link as usize);
     let depth = page.lease.depth.saturating_add(1);

@@ -78,10 +78,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return self.no_contact();
         }
         match self.held {
-            Some(Next::NotBefore(at)) => format!(
-                "all hosts with waiting links must wait; the next may be asked in {:.1} s",
-                at.since(now).as_secs_f64()
-            ),
+            Some(Next::NotBefore(at)) => {
+                let wait = at.since(now).as_secs_f64();
+                let trouble = self.trouble.as_ref();
+                let trouble = trouble.map_or(String::new(), |words| format!("; {words}"));
+                format!(
+                    "all hosts with waiting links must wait; the next may be asked in {wait:.1} s{trouble}"
+                )
+            }
             Some(Next::AllLeased) => {
                 "every host with a waiting link is being asked by another crawl".to_owned()
             }

@@ -4,6 +4,7 @@
 //! the host's delay; one to another host takes a lease of that host for its one request, so that
 //! nowhere two requests are under way, or follow each other too soon, because of a redirect.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{
     Hop, Origin, ROBOTS_REDIRECTS_MAX, RobotsAnswer, RobotsCache, robots_hop,
 };
-use crate::fetch::{Request, Source};
+use crate::fetch::{FetchError, Request, Source};
 use crate::frontier::{HostCalendar, Lease};
 use crate::url::CanonicalUrl;
 
@@ -50,32 +51,33 @@ pub(super) struct RobotsWays {
 impl<S: Source, C: Clock> Workbench<S, C> {
     /// Gets the robots.txt for the leased link, which is not asked for itself.
     pub(super) async fn robots(self, lease: Lease, request: Request, ways: RobotsWays) -> Finished {
-        let answer = self.follow(&lease, &request, ways).await;
+        let done = self.follow(&lease, &request, ways).await;
         Finished {
             lease,
             url: request.url,
-            done: answer.map_or(Done::NotAsked, Done::Robots),
+            done,
             at: self.clock.now(),
         }
     }
 
-    /// The answer; `None` if the crawl was closed before there was one, which says nothing of the host.
-    async fn follow(
-        &self,
-        lease: &Lease,
-        request: &Request,
-        mut ways: RobotsWays,
-    ) -> Option<RobotsAnswer> {
+    /// The answer; or that the crawl was closed before there was one, or that its guard forbids the
+    /// host, which both say nothing of the host.
+    async fn follow(&self, lease: &Lease, request: &Request, mut ways: RobotsWays) -> Done {
         let Ok(robots_url) = Origin::of(&request.url).robots_url() else {
-            return Some(RobotsAnswer::UNREACHABLE);
+            return Done::Robots(RobotsAnswer::UNREACHABLE);
         };
         let mut hop = robots_hop(self.source.as_ref(), robots_url, request).await;
+        if let Hop::Forbidden(address) = hop {
+            return Done::Failure(FetchError::Address(address));
+        }
         // When the leased host was last asked.
         let mut asked_at = self.clock.now();
         for _ in 0..ROBOTS_REDIRECTS_MAX {
             let url = match hop {
-                Hop::Answer(answer) => return Some(answer),
+                Hop::Answer(answer) => return Done::Robots(answer),
                 Hop::Redirect(target) => target,
+                // A redirect that is not permitted must not become a permission.
+                Hop::Forbidden(address) => return Done::Robots(led_astray(address)),
             };
             let next = if url.host_key() == *lease.host.host() {
                 let next = self.hop_at_home(url, request, asked_at, &mut ways).await;
@@ -86,16 +88,17 @@ impl<S: Source, C: Clock> Workbench<S, C> {
             };
             let Some(next) = next else {
                 if *ways.closing.borrow() {
-                    return None;
+                    return Done::NotAsked;
                 }
                 tracing::debug!(url = %request.url, "redirects of robots.txt lead to a busy host");
-                return Some(RobotsAnswer::UNREACHABLE);
+                return Done::Robots(RobotsAnswer::UNREACHABLE);
             };
             hop = next;
         }
-        Some(match hop {
+        Done::Robots(match hop {
             Hop::Answer(answer) => answer,
             Hop::Redirect(_) => RobotsAnswer::AllowAll,
+            Hop::Forbidden(address) => led_astray(address),
         })
     }
 
@@ -135,11 +138,20 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let ended_at = self.clock.now();
         let asked_for = match &hop {
             Hop::Answer(answer) => answer.retry_after(),
-            Hop::Redirect(_) => None,
+            Hop::Redirect(_) | Hop::Forbidden(_) => None,
         };
         let rest = delay.max(asked_for.unwrap_or_default());
         other.release(ended_at, ended_at.after(rest));
         Some(hop)
+    }
+}
+
+/// A robots.txt that redirects to an address which the guard forbids.
+fn led_astray(address: IpAddr) -> RobotsAnswer {
+    let error = FetchError::Address(address);
+    RobotsAnswer::Unreachable {
+        retry_after: None,
+        cause: Some(format!("robots.txt leads elsewhere: {error}").into()),
     }
 }
 

@@ -74,6 +74,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         finished_at: Timestamp,
         next_at: Timestamp,
     ) {
+        self.trouble = None;
         let facts = book::lease_facts(&lease, url, finished_at, next_at);
         let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
         lease.host.release(finished_at, next_at);
@@ -125,6 +126,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return self.frontier.give_back(lease, at, at);
         };
         cache.insert(Origin::of(url), answer.clone(), at);
+        if let Some(cause) = answer.trouble() {
+            tracing::warn!(crawl = self.spec.name, host = %lease.host.host(), cause, "no robots.txt");
+        }
         let (until, failures) = cache.standing(url).unwrap_or((at, 0));
         let given_up = failures >= ROBOTS_TRIES_MAX;
         let next_at = match answer {
@@ -134,7 +138,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let facts = HostFacts {
             host: lease.host.host().clone(),
             next_at,
-            robots: answer.name().to_owned(),
+            robots: match answer.trouble() {
+                Some(cause) => format!("{}: {cause}", answer.name()),
+                None => answer.name().to_owned(),
+            },
             crawl_delay_ms: answer
                 .crawl_delay()
                 .and_then(|delay| u64::try_from(delay.as_millis()).ok()),
@@ -143,7 +150,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         let next_at = if given_up { at } else { next_at };
         self.frontier.give_back(lease, at, next_at);
+        self.note_trouble(url, answer);
         self.append(Event::HostFacts(HostFacts { next_at, ..facts }));
+    }
+
+    /// Keeps the words on a robots.txt that could not be had, for the status.
+    pub(super) fn note_trouble(&mut self, url: &CanonicalUrl, answer: &RobotsAnswer) {
+        if let Some(cause) = answer.trouble() {
+            self.trouble = Some(format!("robots.txt of {}: {cause}", url.host_key()));
+        }
     }
 
     /// The delay owed to the host of `url`: the spec's, or its robots.txt's if that is longer.

@@ -178,6 +178,7 @@ impl Frontier {
 
     fn admit_seeds(&mut self, seq: Seq, seeds: &SeedsEvent) {
         for (index, url) in (0..).zip(&seeds.urls) {
+            self.forgive_address(url.id());
             let offer = Offer {
                 id: url.id(),
                 reference: Reference { seq, link: index },
@@ -205,6 +206,7 @@ impl Frontier {
                 hops: 0,
                 is_seed: false,
             };
+            self.forgive_address(link.target);
             let host = event.hosts.get(link.host as usize);
             self.offer(&offer, |frontier| Some(frontier.hosts.number_of(host?)));
         }
@@ -214,8 +216,27 @@ impl Frontier {
     pub fn may_be_readmitted(&self, id: UrlId) -> bool {
         matches!(
             self.known.get(id),
-            Some(Known::Refused { refusal, is_lasting: false, .. }) if refusal.is_of_scope()
+            Some(Known::Refused { refusal, is_lasting, .. })
+                if refusal.is_of_scope() && (!is_lasting || refusal == Refusal::Address)
         )
+    }
+
+    /// A refused address stays refused whoever links to it; but not when it is asked for by name, or
+    /// by a scope that may allow it now.
+    fn forgive_address(&mut self, id: UrlId) {
+        if let Some(Known::Refused {
+            refusal: Refusal::Address,
+            seq,
+            ..
+        }) = self.known.get(id)
+        {
+            let refused = Known::Refused {
+                refusal: Refusal::Address,
+                seq,
+                is_lasting: false,
+            };
+            self.known.set(id, refused);
+        }
     }
 
     /// The lease's URL is fetched. Gives its host.
@@ -339,10 +360,15 @@ impl Frontier {
         let known = self.known.get(url.id());
         matches!(
             known,
-            None | Some(Known::Refused {
-                is_lasting: false,
-                ..
-            })
+            None | Some(
+                Known::Refused {
+                    is_lasting: false,
+                    ..
+                } | Known::Refused {
+                    refusal: Refusal::Address,
+                    ..
+                }
+            )
         )
     }
 

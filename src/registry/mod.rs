@@ -31,6 +31,7 @@ use crate::frontier::{HostCalendar, StoreFailure};
 use crate::proto::v1;
 use crate::store::OpenError;
 use crate::taxonomy::FocusError;
+use crate::url::CanonicalUrl;
 
 /// Why the registry does not do what it is told.
 #[derive(Debug, thiserror::Error)]
@@ -188,6 +189,12 @@ impl<S: Source, C: Clock> Registry<S, C> {
             }
         }
         Ok(Arc::new(registry))
+    }
+
+    /// Why the robots.txt of this URL's origin could not be had, if that is what keeps it waiting.
+    pub fn robots_trouble(&self, url: &CanonicalUrl) -> Option<String> {
+        let answer = self.robots.lookup(url, self.shared.clock.now())?;
+        answer.trouble().map(str::to_owned)
     }
 
     /// The data directory.

@@ -4,6 +4,7 @@
 mod contact;
 mod refusals;
 mod sharing;
+mod trouble;
 
 use std::collections::BTreeSet;
 use std::fs;

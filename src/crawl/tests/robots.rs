@@ -313,3 +313,41 @@ async fn a_shutdown_does_not_wait_for_the_hosts_that_robots_txt_redirects_to() {
     assert_eq!(crawl.requests(), ["a/robots.txt"]);
     assert_eq!(crawl.state_of("a/"), Some(LinkState::Waiting));
 }
+
+#[tokio::test]
+async fn an_address_that_the_guard_forbids_says_nothing_of_the_host_to_other_crawls() {
+    let mut crawl = Crawl::new(&["a/"]);
+    let cache = RobotsCache::default();
+    crawl.robots = RobotsPolicy::Obey(cache.clone());
+    crawl.fail("a/robots.txt", FetchError::Address([10, 0, 0, 1].into()));
+    let progress = crawl.replay().await;
+    assert_eq!(crawl.requests(), ["a/robots.txt"]);
+    assert_eq!(crawl.refusal_of("a/"), Some(Refusal::Address));
+    assert_eq!(progress.state.1, "out of links");
+    assert!(cache.is_empty());
+}
+
+#[tokio::test]
+async fn why_a_robots_txt_cannot_be_had_is_booked_and_counted() {
+    let mut crawl = Crawl::new(&["a/"]);
+    crawl.robots = RobotsPolicy::Obey(RobotsCache::default());
+    let dns = FetchError::Dns {
+        host: "a".into(),
+        detail: "no such name".into(),
+    };
+    crawl.fail("a/robots.txt", dns);
+    let progress = crawl.replay().await;
+    assert_eq!(
+        progress.failures_by_cause.get("robots-unreachable"),
+        Some(&3)
+    );
+    assert_eq!((progress.failures, progress.fetched()), (0, 0));
+    let facts = crawl.events().into_iter().find_map(|event| match event {
+        Event::HostFacts(facts) => Some(facts.robots),
+        _ => None,
+    });
+    assert_eq!(
+        facts.unwrap(),
+        "unreachable: no address for a: no such name"
+    );
+}

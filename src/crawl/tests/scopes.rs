@@ -268,3 +268,29 @@ async fn what_robots_txt_forbids_is_not_readmitted() {
     assert_eq!(crawl.requests(), ["a/robots.txt", "a/", "a/1"]);
     assert_eq!(crawl.refusal_of("a/no"), Some(Refusal::Scope));
 }
+
+#[tokio::test]
+async fn a_seed_refused_for_its_address_comes_back_with_a_scope_that_may_allow_it() {
+    let mut crawl = Crawl::new(&["inside/", "a/"]);
+    crawl.page("a/", "reef", &["inside/"]);
+    crawl
+        .fail("inside/", FetchError::Address([127, 0, 0, 1].into()))
+        .page("inside/", "reef", &[]);
+    crawl.spec.budget = 9;
+    crawl
+        .live(async |handle| {
+            until_finished(&handle).await;
+            let scope = v1::Scope {
+                allow_addresses: vec!["127.0.0.0/8".into()],
+                ..Default::default()
+            };
+            let update = v1::UpdateCrawlRequest {
+                scope: Some(scope),
+                ..Default::default()
+            };
+            handle.update(update).await.unwrap();
+            until(&handle, |crawl| crawl.pages == 2).await;
+        })
+        .await;
+    assert_eq!(crawl.pages(), ["a/", "inside/"]);
+}

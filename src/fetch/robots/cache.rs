@@ -217,6 +217,7 @@ mod tests {
             let waits = [(); 3].map(|()| {
                 let answer = RobotsAnswer::Unreachable {
                     retry_after: Some(Duration::from_mins(stated)),
+                    cause: None,
                 };
                 insert(&cache, "h.test", answer, 0) / MINUTE
             });

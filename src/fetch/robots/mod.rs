@@ -30,12 +30,17 @@ pub enum RobotsAnswer {
     Unreachable {
         /// For how long the server asks to be left alone (Retry-After of a 429 or 503), at most a day.
         retry_after: Option<Duration>,
+        /// Why, in words.
+        cause: Option<Arc<str>>,
     },
 }
 
 impl RobotsAnswer {
     /// Unreachable, and nobody says for how long.
-    pub const UNREACHABLE: Self = Self::Unreachable { retry_after: None };
+    pub const UNREACHABLE: Self = Self::Unreachable {
+        retry_after: None,
+        cause: None,
+    };
 
     /// The kind of answer, for logs and counts.
     pub fn name(&self) -> &'static str {
@@ -71,10 +76,18 @@ impl RobotsAnswer {
         }
     }
 
+    /// Why it could not be had, in words; `None` if it could.
+    pub fn trouble(&self) -> Option<&str> {
+        match self {
+            Self::Unreachable { cause, .. } => Some(cause.as_deref().unwrap_or("no answer")),
+            Self::Rules(_) | Self::AllowAll => None,
+        }
+    }
+
     /// For how long the server that answered asks to be left alone, at most a day.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Unreachable { retry_after } => *retry_after,
+            Self::Unreachable { retry_after, .. } => *retry_after,
             Self::Rules(_) | Self::AllowAll => None,
         }
     }

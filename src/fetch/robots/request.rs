@@ -1,5 +1,6 @@
 //! Getting the robots.txt of an origin, hop by hop.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{ROBOTS_BYTES_MAX, RobotsAnswer, RobotsRules};
@@ -17,6 +18,9 @@ pub enum Hop {
     /// It goes on there, maybe at another host. The rules hold for the origin that was asked first
     /// all the same.
     Redirect(CanonicalUrl),
+    /// The asking crawl's own guard forbids the address: nothing was asked, and nothing is known of
+    /// the host.
+    Forbidden(IpAddr),
 }
 
 /// Asks `source` for `url`, a robots.txt or what one redirects to, with user agent, limits and guard
@@ -31,6 +35,7 @@ pub async fn robots_hop(source: &impl Source, url: CanonicalUrl, template: &Requ
         Outcome::Response(response) => Hop::Answer(RobotsAnswer::Rules(Arc::new(
             RobotsRules::parse(&response.body),
         ))),
+        Outcome::Failure(FetchError::Address(address)) => Hop::Forbidden(address),
         Outcome::Failure(failure) => {
             tracing::debug!(%url, %failure, "no robots.txt");
             Hop::Answer(after_failure(&failure))
@@ -58,6 +63,7 @@ fn after_failure(failure: &FetchError) -> RobotsAnswer {
         | FetchError::NotInArchive => RobotsAnswer::AllowAll,
         failure => RobotsAnswer::Unreachable {
             retry_after: failure.retry_after(),
+            cause: Some(failure.to_string().into()),
         },
     }
 }
@@ -83,7 +89,7 @@ mod tests {
     async fn ask(source: &ScriptedSource) -> RobotsAnswer {
         match hop(source).await {
             Hop::Answer(answer) => answer,
-            Hop::Redirect(target) => panic!("redirected to {target}"),
+            hop => panic!("no answer: {hop:?}"),
         }
     }
 
@@ -122,7 +128,6 @@ mod tests {
             (status(304), "unreachable"),
             (FetchError::TimeoutTotal(Duration::ZERO), "unreachable"),
             (FetchError::Connect(String::new()), "unreachable"),
-            (FetchError::Address([10, 0, 0, 1].into()), "unreachable"),
             (
                 FetchError::BadRedirect {
                     code: 301,
@@ -139,6 +144,14 @@ mod tests {
             let allowed = answer.allows(&url("http://h.test/"));
             assert_eq!(allowed, expected == "allow-all");
         }
+    }
+
+    #[tokio::test]
+    async fn an_address_that_the_guard_forbids_is_no_answer_of_the_host() {
+        let source = ScriptedSource::new();
+        let outcome = Outcome::Failure(FetchError::Address([10, 0, 0, 1].into()));
+        source.answer(url("http://h.test/robots.txt"), outcome);
+        assert_eq!(hop(&source).await, Hop::Forbidden([10, 0, 0, 1].into()));
     }
 
     #[tokio::test]

@@ -185,6 +185,11 @@ fn requests(events: &[Event], asked: &Asked, lost: &Lost) -> Vec<String> {
     }
     let mut refused_for_good = BTreeSet::new();
     for event in events {
+        // What a scope may allow again may be refused again by the next one.
+        if let Event::Readmitted(readmitted) = event {
+            let back: BTreeSet<_> = readmitted.links.iter().map(|link| link.target).collect();
+            refused_for_good.retain(|url: &&CanonicalUrl| !back.contains(&url.id()));
+        }
         if let Event::Refused(refused) = event
             && !matches!(refused.refusal, Refusal::Scope)
             && !refused_for_good.insert(&refused.url)
