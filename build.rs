@@ -29,6 +29,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ".apprentice.v1",
             "#[derive(serde::Serialize, serde::Deserialize)]",
         )
+        .field_attribute(
+            ".apprentice.v1.Crawl.state",
+            "#[serde(with = \"crate::proto::names::crawl_state\")]",
+        )
+        .field_attribute(
+            ".apprentice.v1.UrlReport.state",
+            "#[serde(with = \"crate::proto::names::url_state\")]",
+        )
         .compile_fds(descriptors)?;
     Ok(())
 }

@@ -137,7 +137,7 @@ pub struct LinkFact {
 pub struct FailureBooking {
     /// The lease that ended.
     pub lease: LeaseFacts,
-    /// The name of the cause, such as `timeout-total` (see `fetch::FetchError::name`).
+    /// The name of the cause, such as `timeout-total` (see `fetch::FetchError::name`), or `status-404`.
     pub cause: String,
     /// The cause in words, with its values.
     pub message: String,

@@ -15,7 +15,7 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 
 use super::crawl::{curves, line};
-use super::output::{is_terminal, say};
+use super::output::{is_terminal, one_row, say};
 use crate::archive::{ProxyLimits, serve};
 use crate::clock::{Clock, SystemClock};
 use crate::control::client::{Address, Client, connect};
@@ -185,7 +185,8 @@ async fn follow(client: &mut Client, name: &str, until: u64) -> anyhow::Result<(
         );
         let done = crawl.fetched >= until;
         if is_terminal() {
-            write!(std::io::stdout().lock(), "\r   {}\x1b[K", line(&crawl))?;
+            let row = one_row(&format!("   {}", line(&crawl)));
+            write!(std::io::stdout().lock(), "\r{row}\x1b[K")?;
             std::io::stdout().flush()?;
         } else if crawl.fetched >= shown {
             say(&format!("   {}", line(&crawl)))?;

@@ -29,6 +29,12 @@ pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// `line` cut to what one row of the terminal holds, so that drawing over it leaves nothing behind.
+pub(super) fn one_row(line: &str) -> String {
+    let columns = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+    line.chars().take(columns.saturating_sub(1)).collect()
+}
+
 /// A table for people: a head and rows, columns aligned, without a frame.
 pub(super) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();

@@ -164,7 +164,11 @@ pub(super) fn of_redirect(
 pub(super) fn of_failure(facts: LeaseFacts, error: &FetchError, is_final: bool) -> Event {
     Event::Failure(FailureBooking {
         lease: facts,
-        cause: error.name().to_owned(),
+        cause: match error {
+            // 404 and 500 are different troubles to whoever looks at the counts.
+            FetchError::Status { code, .. } => format!("status-{code}"),
+            error => error.name().to_owned(),
+        },
         message: error.to_string(),
         is_final,
     })

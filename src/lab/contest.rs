@@ -199,7 +199,12 @@ fn starts(
     judge: &BayesJudge,
 ) -> Result<Vec<CanonicalUrl>, ContestError> {
     let mut starts: Vec<CanonicalUrl> = match &spec.start {
-        Start::Urls(urls) => return Ok(urls.clone()),
+        Start::Urls(urls) => {
+            for url in urls.iter().filter(|url| !world.archive.answers(url)) {
+                tracing::warn!(%url, "this start is not in the archive");
+            }
+            return Ok(urls.clone());
+        }
         Start::Examples => {
             let examples = world.model.examples_of(focus)?;
             let urls = examples

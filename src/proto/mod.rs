@@ -1,4 +1,6 @@
-//! Generated messages only.
+//! Generated messages only, and how their enums are spelled in JSON.
+
+pub(crate) mod names;
 
 /// Version 1 of the API and of the records.
 #[allow(

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::cli::connect::DaemonArgs;
 use crate::cli::exit::FAILED;
-use crate::cli::output::{is_terminal, say, say_json};
+use crate::cli::output::{is_terminal, one_row, say, say_json};
 use crate::cli::words::count;
 use crate::proto::v1;
 
@@ -38,7 +38,7 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
             say_json(&crawl)?;
         } else if in_place {
             // The line is drawn over the one before; \x1b[K clears what is left of that.
-            write!(io::stdout().lock(), "\r{}\x1b[K", line(&crawl))?;
+            write!(io::stdout().lock(), "\r{}\x1b[K", one_row(&line(&crawl)))?;
             io::stdout().flush()?;
         } else {
             say(&line(&crawl))?;

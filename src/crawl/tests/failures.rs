@@ -39,7 +39,7 @@ async fn a_busy_server_is_asked_again_as_the_policy_says_and_then_the_page_is_lo
     assert_eq!(last, [false, false, false, true]);
     assert_eq!((progress.fetched(), progress.requests), (1, 4));
     assert_eq!(progress.curve.relevances(), [0.0]);
-    assert_eq!(progress.failures_by_cause.get("status"), Some(&4));
+    assert_eq!(progress.failures_by_cause.get("status-503"), Some(&4));
 }
 
 #[tokio::test]
