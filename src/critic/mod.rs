@@ -17,6 +17,7 @@ mod model_file;
 mod params;
 mod posterior;
 mod record;
+mod reserve;
 mod sparse;
 mod split;
 mod trainer;

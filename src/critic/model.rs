@@ -7,6 +7,7 @@ use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
 use crate::critic::bayes::SparseNb;
 use crate::critic::evaluation::Evaluation;
+use crate::critic::reserve::Reserve;
 use crate::critic::weights::Weights;
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
@@ -58,6 +59,8 @@ pub struct CriticModel {
     terms: HashMap<String, u32>,
     bayes: SparseNb,
     training: TrainingRecord,
+    /// `None` in a model of a time that kept none.
+    reserve: Option<Reserve>,
     weights: OnceLock<Weights>,
 }
 
@@ -92,8 +95,21 @@ impl CriticModel {
             vocabulary,
             bayes,
             training,
+            reserve: None,
             weights: OnceLock::new(),
         }
+    }
+
+    /// With the words that the cut left out.
+    #[must_use]
+    pub(super) fn with_reserve(mut self, reserve: Option<Reserve>) -> Self {
+        self.reserve = reserve;
+        self
+    }
+
+    /// The words that the cut left out.
+    pub(super) fn reserve(&self) -> Option<&Reserve> {
+        self.reserve.as_ref()
     }
 
     /// The number of the model; verdicts carry it.
