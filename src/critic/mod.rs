@@ -11,6 +11,7 @@ mod bayes;
 mod bayes_judge;
 mod evaluation;
 pub mod examples;
+mod extend;
 mod judge;
 mod model;
 mod model_file;
@@ -33,6 +34,10 @@ pub use bayes::{
 };
 pub use bayes_judge::{BayesJudge, JudgeError};
 pub use evaluation::{ClassFigures, Confusion, Evaluation, Figures, Share};
+pub use extend::{
+    BACKGROUND_WORDS, EXAMPLES_MIN, ExtendError, ExtendParams, ExtendReport, Extension, Finding,
+    NearClass, RestFigures, TopicCount,
+};
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
 pub use model_file::ModelFileError;

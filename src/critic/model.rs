@@ -140,6 +140,11 @@ impl CriticModel {
         &self.vocabulary
     }
 
+    /// The number of a term.
+    pub(super) fn term_of(&self, word: &str) -> Option<u32> {
+        self.terms.get(word).copied()
+    }
+
     /// The counts and parameters.
     pub fn bayes(&self) -> &SparseNb {
         &self.bayes
