@@ -21,6 +21,7 @@ mod record;
 mod reserve;
 mod sparse;
 mod split;
+mod teach;
 mod trainer;
 mod training;
 mod vocabulary;
@@ -43,5 +44,6 @@ pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate}
 pub use model_file::ModelFileError;
 pub use params::{Skipped, TrainError, TrainParams};
 pub use sparse::{Bag, COUNT_MAX, SparseCounts};
+pub use teach::{Lesson, Teachable};
 pub use trainer::{Origin, Trainer};
 pub use training::TrainingSet;

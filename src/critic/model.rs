@@ -8,6 +8,7 @@ use crate::critic::bag::bag_of;
 use crate::critic::bayes::SparseNb;
 use crate::critic::evaluation::Evaluation;
 use crate::critic::reserve::Reserve;
+use crate::critic::sparse::Bag;
 use crate::critic::weights::Weights;
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
@@ -202,9 +203,14 @@ impl CriticModel {
         telling.into_iter().map(|(_, term)| term).collect()
     }
 
+    /// The terms of `page` and how often each occurs.
+    pub(super) fn bag(&self, page: &Page) -> Bag {
+        bag_of(page, |word| self.terms.get(word).copied())
+    }
+
     /// Writes the scores of all classes for `page`.
     pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) {
-        let bag = bag_of(page, |word| self.terms.get(word).copied());
+        let bag = self.bag(page);
         self.weights
             .get_or_init(|| Weights::of(&self.bayes))
             .score(&bag, scores);
