@@ -9,7 +9,7 @@ use crate::archive::Archive;
 use crate::cli::output::{say, say_json};
 use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::{ReadExample, read_folder, read_table};
-use crate::critic::{BACKGROUND_WORDS, CriticModel, ExtendParams, Extension, Origin};
+use crate::critic::{CriticModel, ExtendParams, Extension, Origin};
 use crate::taxonomy::{Example, ExampleTable};
 
 /// Pages of the other topics that are judged to see whether the new one takes them.
@@ -48,9 +48,9 @@ pub(in crate::cli) struct Args {
     force: bool,
 
     /// Words of the other topics that a new one is mixed with, for those that its few examples have not
-    /// shown
-    #[arg(long, value_name = "WORDS", default_value_t = BACKGROUND_WORDS)]
-    background: u64,
+    /// shown [default: 2000, or a tenth of a class in a model of small ones]
+    #[arg(long, value_name = "WORDS")]
+    background: Option<u64>,
 
     /// Parts that the examples are cut into for the cross-validation
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=200))]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::critic::bayes::{ClassCounts, SparseNb};
 use crate::critic::evaluation::Evaluation;
 use crate::critic::extend::check::Checked;
-use crate::critic::extend::{Extension, NewPage};
+use crate::critic::extend::{BACKGROUND_WORDS, Extension, NewPage};
 use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
 use crate::critic::reserve::{Reserve, sum_up};
 use crate::critic::sparse::{Bag, index};
@@ -81,7 +81,7 @@ impl Extension<'_> {
             Some(class) => class,
             None => {
                 bayes.classes.push(ClassCounts {
-                    background: self.params.background,
+                    background: self.background(),
                     ..ClassCounts::default()
                 });
                 u16::try_from(old.classes.len()).unwrap_or(u16::MAX)
@@ -104,6 +104,18 @@ impl Extension<'_> {
             class,
             new_terms,
         }
+    }
+
+    fn background(&self) -> u64 {
+        let classes = self.model.bayes().classes();
+        let words = classes
+            .iter()
+            .flat_map(|class| &class.terms)
+            .map(|(_, n)| *n);
+        let mean = words.fold(0, u64::saturating_add) / (classes.len() as u64).max(1);
+        self.params
+            .background
+            .unwrap_or(BACKGROUND_WORDS.min(mean / 10))
     }
 
     /// The words of `pages` that become terms, by rising number. None if the model kept no reserve: what

@@ -128,14 +128,14 @@ impl Extension<'_> {
 }
 
 /// Judges pages as if they had not been counted in their class.
-struct LeaveOut<'a> {
+pub(super) struct LeaveOut<'a> {
     candidate: &'a Candidate,
     /// N(k) and b(k) + alpha T, by class.
     totals: Vec<(f64, f64)>,
 }
 
 impl<'a> LeaveOut<'a> {
-    fn of(candidate: &'a Candidate) -> Self {
+    pub(super) fn of(candidate: &'a Candidate) -> Self {
         let bayes = &candidate.bayes;
         let background = Background::of(bayes);
         let smoothed = bayes.alpha * bayes.terms as f64;
@@ -160,7 +160,7 @@ impl<'a> LeaveOut<'a> {
     /// By how much the score of class `own` for a page changes when its words are taken out of the
     /// class's counts: of a page that was never in them, as much of it as there is. Exact for a class
     /// without a background.
-    fn without(&self, bag: &Bag, own: usize) -> f64 {
+    pub(super) fn without(&self, bag: &Bag, own: usize) -> f64 {
         let terms = &self.candidate.bayes.classes[own].terms;
         let alpha = self.candidate.bayes.alpha;
         let (mut gone, mut change, mut length) = (0.0, 0.0, 0.0);

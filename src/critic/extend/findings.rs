@@ -70,7 +70,7 @@ impl fmt::Display for Finding {
         match self {
             Self::Few { examples } => write!(
                 f,
-                "few: {examples} examples; the figures are rough, and {EXAMPLES_FEW} and more work better"
+                "few: {examples} examples; the figures are rough, and {EXAMPLES_FEW} or more work better"
             ),
             Self::LowRecall { recall } => write!(
                 f,
@@ -85,7 +85,7 @@ impl fmt::Display for Finding {
             } => write!(
                 f,
                 "mixed: {} examples are about {}, {} about {}, and a class made of either takes {} and {} \
-                 of the other; make two topics of them, or take those out that are not meant",
+                 of the other; if both are meant, all is well; else make two topics of them, or take out those that are not",
                 examples[0],
                 words[0].join(", "),
                 examples[1],
@@ -128,6 +128,12 @@ fn parts_of(share: &Share) -> String {
     format!("{} of {}", share.count, share.of)
 }
 
+/// Whether a class is what is left over, and not a topic that could be the same as another.
+fn is_remainder(topic: &str) -> bool {
+    let name = topic.rsplit('/').next().unwrap_or(topic);
+    name.eq_ignore_ascii_case("other")
+}
+
 /// What speaks against the topic, the weightiest first.
 pub(super) fn of(
     report: &ExtendReport,
@@ -161,7 +167,7 @@ pub(super) fn of(
     let same = report
         .taken_for
         .iter()
-        .filter(|class| share(class) >= SAME_SHARE);
+        .filter(|class| share(class) >= SAME_SHARE && !is_remainder(&class.topic));
     findings.extend(same.cloned().map(Finding::SameAs));
     let takes = report.rest.iter().flat_map(|rest| &rest.taken_of);
     let takes = takes.filter(|class| class.of >= TAKEN_OF_MIN && share(class) >= TAKEN_SHARE);

@@ -15,6 +15,9 @@ mod findings;
 mod mixed;
 mod report;
 
+#[cfg(test)]
+mod tests;
+
 pub use findings::Finding;
 pub use report::{ExtendReport, NearClass, RestFigures, TopicCount};
 
@@ -48,8 +51,10 @@ pub struct ExtendParams {
     pub more: bool,
     /// Also from fewer than [`EXAMPLES_MIN`] examples.
     pub force: bool,
-    /// See [`BACKGROUND_WORDS`].
-    pub background: u64,
+    /// Words of the background; `None`: [`BACKGROUND_WORDS`], or in a model of small classes a tenth of
+    /// what a class has on the mean. A class whose background outweighs the others' words would take
+    /// every page with a rare word in it, for it alone has seen them all.
+    pub background: Option<u64>,
     /// Parts that the examples are cut into, each judged by a class made of the others.
     pub folds: usize,
     /// Seed of that cut.
@@ -61,7 +66,7 @@ impl Default for ExtendParams {
         Self {
             more: false,
             force: false,
-            background: BACKGROUND_WORDS,
+            background: None,
             folds: 10,
             seed: 0,
         }
