@@ -2,6 +2,7 @@
 
 mod ends;
 mod failures;
+mod feedback;
 mod fold;
 mod orders;
 mod redirects;
@@ -79,6 +80,7 @@ struct Crawl {
     robots: RobotsPolicy,
     world: Option<World>,
     parsers: usize,
+    judge: Arc<dyn PageJudge>,
 }
 
 impl Crawl {
@@ -104,6 +106,7 @@ impl Crawl {
             robots: RobotsPolicy::Ignore,
             world: None,
             parsers: 1,
+            judge: Arc::new(WordJudge),
         }
     }
 
@@ -179,7 +182,7 @@ impl Crawl {
         EngineParts {
             source: Arc::new(source),
             clock: self.clock.clone(),
-            judge: Arc::new(WordJudge),
+            judge: Arc::clone(&self.judge),
             store,
             calendar: HostCalendar::default(),
             robots: self.robots.clone(),
