@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::control::client::ConnectError;
-use crate::critic::JudgeError;
+use crate::critic::{ExtendError, JudgeError};
 use crate::taxonomy::FocusError;
 
 /// It failed.
@@ -38,6 +38,11 @@ fn code(error: &anyhow::Error) -> u8 {
     }
     if let Some(JudgeError::Focus(FocusError::Unknown { .. })) = error.downcast_ref() {
         return NOT_FOUND;
+    }
+    match error.downcast_ref() {
+        Some(ExtendError::Missing(_)) => return NOT_FOUND,
+        Some(_) => return REFUSED,
+        None => {}
     }
     match error
         .downcast_ref::<tonic::Status>()

@@ -17,3 +17,4 @@ mod layers;
 mod simulation;
 mod support;
 mod tidy;
+mod topic;

@@ -175,7 +175,7 @@ fn happening() -> impl Strategy<Value = Event> {
             at,
         })
     });
-    let mark = (any::<u64>(), proptest::option::of(any::<u16>()));
+    let mark = (any::<u64>(), option::of(any::<u16>()));
     let mark = mark.prop_map(|(page, class)| Mark {
         page: Seq(page),
         class,

@@ -38,6 +38,10 @@ pub(in crate::cli) struct Args {
 /// Exactly one; of several marks of a page the last one counts.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line; the group sees to it that there is one"
+)]
 struct OpinionArgs {
     /// They were judged right
     #[arg(long)]

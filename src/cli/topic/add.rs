@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(archive) = &archive {
         judge_rest(&model, archive, &mut extension)?;
     }
-    let (extended, report) = extension.finish(Origin {
+    let (extended, report) = extension.finish(&Origin {
         trained_at: SystemClock::new().now(),
         notes: "apprentice topic add".to_owned(),
         sources: sources(args),

@@ -77,16 +77,13 @@ impl Extension<'_> {
         let mut bayes = old.clone();
         bayes.terms += new_words.len();
         self.fill_new_terms(&mut bayes, &new_terms);
-        let class = match self.model.class_of(&self.topic) {
-            Some(class) => class,
-            None => {
-                bayes.classes.push(ClassCounts {
-                    background: self.background(),
-                    ..ClassCounts::default()
-                });
-                u16::try_from(old.classes.len()).unwrap_or(u16::MAX)
-            }
-        };
+        let class = self.model.class_of(&self.topic).unwrap_or_else(|| {
+            bayes.classes.push(ClassCounts {
+                background: self.background(),
+                ..ClassCounts::default()
+            });
+            u16::try_from(old.classes.len()).unwrap_or(u16::MAX)
+        });
         let counts = &mut bayes.classes[usize::from(class)];
         counts.documents += pages.len() as u64;
         for (word, n) in pages.iter().flat_map(|page| &page.bag) {
@@ -186,7 +183,7 @@ impl Extension<'_> {
         &self,
         candidate: Candidate,
         checked: &Checked,
-        origin: Origin,
+        origin: &Origin,
     ) -> CriticModel {
         let number_of = self.words_by_number();
         let mut vocabulary: Vec<(String, u32)> =
@@ -294,7 +291,7 @@ impl Extension<'_> {
         classes: &[ClassRecord],
         order: &[usize],
         checked: &Checked,
-        origin: Origin,
+        origin: &Origin,
     ) -> TrainingRecord {
         let old = self.model.training();
         let mut class_of = vec![0; order.len()];

@@ -41,6 +41,18 @@ pub(super) struct RestChecked {
 }
 
 impl Checked {
+    fn judge_apart(&mut self, candidate: &Candidate, pages: &[&NewPage]) {
+        let mut scores = Vec::new();
+        let class = candidate.class;
+        for page in pages {
+            candidate.score(&page.bag, &mut scores);
+            let said = u16::try_from(best(scores.iter().copied())).unwrap_or(u16::MAX);
+            *self.cells.entry((class, said)).or_default() += 1;
+            let all = log_sum_exp(scores.iter().copied());
+            self.log_loss_sum += all - scores[usize::from(class)];
+        }
+    }
+
     /// Of the examples those that were taken for the topic.
     pub(super) fn recall(&self) -> Share {
         let right = self.cells.get(&(self.class, self.class)).copied();
@@ -72,21 +84,9 @@ impl Extension<'_> {
             if rest.is_empty() && !self.params.more {
                 continue;
             }
-            self.judge_apart(&self.candidate(&rest), &apart, &mut checked);
+            checked.judge_apart(&self.candidate(&rest), &apart);
         }
         checked
-    }
-
-    fn judge_apart(&self, candidate: &Candidate, pages: &[&NewPage], checked: &mut Checked) {
-        let mut scores = Vec::new();
-        let class = candidate.class;
-        for page in pages {
-            candidate.score(&page.bag, &mut scores);
-            let said = u16::try_from(best(scores.iter().copied())).unwrap_or(u16::MAX);
-            *checked.cells.entry((class, said)).or_default() += 1;
-            let all = log_sum_exp(scores.iter().copied());
-            checked.log_loss_sum += all - scores[usize::from(class)];
-        }
     }
 
     /// How many of `pages` a class made of `of` takes.

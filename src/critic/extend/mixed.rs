@@ -2,7 +2,7 @@
 //! part is judged by a class made of the other alone. Parts of one topic know each other, at least one
 //! way; two topics under one name do not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::critic::evaluation::Share;
 use crate::critic::extend::{Extension, NewPage};
@@ -30,7 +30,19 @@ pub(super) struct Part {
     pub(super) recalled: Share,
 }
 
-type Vector = HashMap<u32, f64>;
+/// By word: sums run in this order, and so are the same each time.
+type Vector = BTreeMap<u32, f64>;
+
+impl Mixture {
+    /// The share of the examples that a class made of the other part takes.
+    pub(super) fn recalled(&self) -> f64 {
+        let recalled = self.parts.iter().map(|part| part.recalled);
+        let (count, of) = recalled.fold((0, 0), |(count, of), share| {
+            (count + share.count, of + share.of)
+        });
+        Share::new(count, of).value
+    }
+}
 
 /// Cuts the examples in two; `None` if there is no such cut.
 pub(super) fn look(extension: &Extension<'_>) -> Option<Mixture> {
@@ -74,29 +86,17 @@ fn vectors(pages: &[&NewPage]) -> Vec<Vector> {
     pages.iter().map(weigh).collect()
 }
 
-/// Sums run in the order of the words: that of a hash map would differ from run to run.
-fn in_order(vector: &Vector) -> Vec<(u32, f64)> {
-    let mut entries: Vec<(u32, f64)> = vector
-        .iter()
-        .map(|(word, weight)| (*word, *weight))
-        .collect();
-    entries.sort_unstable_by_key(|(word, _)| *word);
-    entries
-}
-
 fn unit(mut vector: Vector) -> Vector {
-    let length: f64 = in_order(&vector)
-        .iter()
-        .map(|(_, weight)| weight * weight)
-        .sum::<f64>()
-        .sqrt();
+    let length: f64 = vector.values().map(|weight| weight * weight).sum();
     if length > 0.0 {
-        vector.values_mut().for_each(|weight| *weight /= length);
+        for weight in vector.values_mut() {
+            *weight /= length.sqrt();
+        }
     }
     vector
 }
 
-fn cosine(a: &[(u32, f64)], b: &Vector) -> f64 {
+fn cosine(a: &Vector, b: &Vector) -> f64 {
     a.iter()
         .filter_map(|(word, weight)| Some(weight * b.get(word)?))
         .sum()
@@ -104,14 +104,13 @@ fn cosine(a: &[(u32, f64)], b: &Vector) -> f64 {
 
 /// For each vector whether it lies in the second part; begins with the two that are least alike.
 fn cut(vectors: &[Vector]) -> Option<Vec<bool>> {
-    let ordered: Vec<Vec<(u32, f64)>> = vectors.iter().map(in_order).collect();
     let usable: Vec<usize> = (0..vectors.len())
         .filter(|at| !vectors[*at].is_empty())
         .collect();
     let mut apart: Option<(f64, usize, usize)> = None;
     for (place, a) in usable.iter().enumerate() {
         for b in &usable[place + 1..] {
-            let alike = cosine(&ordered[*a], &vectors[*b]);
+            let alike = cosine(&vectors[*a], &vectors[*b]);
             if apart.is_none_or(|(least, ..)| alike < least) {
                 apart = Some((alike, *a, *b));
             }
@@ -121,7 +120,7 @@ fn cut(vectors: &[Vector]) -> Option<Vec<bool>> {
     let mut centres = [vectors[a].clone(), vectors[b].clone()];
     let mut second = Vec::new();
     for _ in 0..ROUNDS_MAX {
-        let nearer: Vec<bool> = ordered
+        let nearer: Vec<bool> = vectors
             .iter()
             .map(|vector| cosine(vector, &centres[1]) > cosine(vector, &centres[0]))
             .collect();
@@ -131,7 +130,7 @@ fn cut(vectors: &[Vector]) -> Option<Vec<bool>> {
         second = nearer;
         for (wanted, centre) in [false, true].into_iter().zip(&mut centres) {
             let mut sum = Vector::new();
-            for (vector, _) in ordered
+            for (vector, _) in vectors
                 .iter()
                 .zip(&second)
                 .filter(|(_, side)| **side == wanted)
@@ -148,14 +147,14 @@ fn cut(vectors: &[Vector]) -> Option<Vec<bool>> {
 
 /// The words that more pages of `mine` have than of `other`, those that differ most first.
 fn telling(mine: &[&NewPage], other: &[&NewPage], words: &HashMap<u32, &str>) -> Vec<String> {
-    let mut difference: HashMap<u32, f64> = HashMap::new();
+    let mut difference = Vector::new();
     for (pages, sign) in [(mine, 1.0), (other, -1.0)] {
         let share = sign / (pages.len() as f64).max(1.0);
         for (word, _) in pages.iter().flat_map(|page| &page.bag) {
             *difference.entry(*word).or_default() += share;
         }
     }
-    let mut ranked = in_order(&difference);
+    let mut ranked: Vec<(u32, f64)> = difference.into_iter().collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
     let told = ranked.iter().filter(|(_, difference)| *difference > 0.0);
     let told = told.filter_map(|(word, _)| words.get(word));

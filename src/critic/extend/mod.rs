@@ -270,7 +270,7 @@ impl<'a> Extension<'a> {
     ///
     /// # Errors
     /// [`ExtendError::Few`] and [`ExtendError::None`].
-    pub fn finish(self, origin: Origin) -> Result<(CriticModel, ExtendReport), ExtendError> {
+    pub fn finish(self, origin: &Origin) -> Result<(CriticModel, ExtendReport), ExtendError> {
         if self.pages.is_empty() {
             return Err(ExtendError::None(self.skipped));
         }

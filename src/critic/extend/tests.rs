@@ -68,7 +68,7 @@ fn with<'a>(model: &'a CriticModel, words: &[&str], pages: usize) -> Extension<'
 #[test]
 fn pages_of_an_added_topic_are_recognised_and_the_other_classes_keep_their_counts() {
     let old = model();
-    let (new, report) = with(&old, BIRDS, 20).finish(origin()).unwrap();
+    let (new, report) = with(&old, BIRDS, 20).finish(&origin()).unwrap();
     assert_eq!(new.class_names(), ["birds", "fish", "stars"]);
     assert_eq!((new.version(), report.recall.count), (5, 20));
     assert_eq!(report.new_terms, 5, "the words of birds were no terms");
@@ -109,7 +109,7 @@ fn an_added_topic_comes_back_from_a_file_with_its_background_and_the_reserve() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model");
     let old = model();
-    let (new, _) = with(&old, BIRDS, 20).finish(origin()).unwrap();
+    let (new, _) = with(&old, BIRDS, 20).finish(&origin()).unwrap();
     new.save(&path).unwrap();
     let read = CriticModel::open(&path).unwrap();
     assert_eq!(read.bayes(), new.bayes());
@@ -121,7 +121,7 @@ fn an_added_topic_comes_back_from_a_file_with_its_background_and_the_reserve() {
 #[test]
 fn words_of_most_pages_stay_no_terms_and_their_counts_stay_in_the_reserve() {
     let old = model();
-    let (new, _) = with(&old, BIRDS, 20).finish(origin()).unwrap();
+    let (new, _) = with(&old, BIRDS, 20).finish(&origin()).unwrap();
     let reserve = new.reserve().unwrap();
     assert_eq!(reserve.words, ["page", "site"]);
     assert_eq!(reserve.documents, [60, 60]);
@@ -156,7 +156,7 @@ fn a_word_that_the_cut_left_out_becomes_a_term_with_the_counts_of_the_others() {
         .find(|word| old.term_of(word).is_none())
         .unwrap();
     let words = [left_out, "finch", "wren", "nest", "beak"];
-    let (new, _) = with(&old, &words, 20).finish(origin()).unwrap();
+    let (new, _) = with(&old, &words, 20).finish(&origin()).unwrap();
     let term = new.term_of(left_out).unwrap();
     let fish = usize::from(new.class_of("fish").unwrap());
     let counts = &new.bayes().classes()[fish].terms;
@@ -193,7 +193,7 @@ fn a_topic_that_exists_gets_more_examples_only_when_that_is_asked_for() {
     extension
         .add("http://fish.test/new", &page("trout gill gill"))
         .unwrap();
-    let (new, report) = extension.finish(origin()).unwrap();
+    let (new, report) = extension.finish(&origin()).unwrap();
     assert_eq!((report.examples, report.duplicates), (1, 1));
     assert_eq!(new.classes()[0].documents, 21);
     assert_eq!(new.bayes().classes()[0].background, 0);
@@ -205,16 +205,16 @@ fn too_few_examples_are_refused_unless_forced_and_few_are_warned_of() {
     let old = model();
     let mut extension = with(&old, BIRDS, 9);
     extension.skip("http://birds.test/gone", "not in the archive");
-    let error = extension.finish(origin()).unwrap_err().to_string();
+    let error = extension.finish(&origin()).unwrap_err().to_string();
     assert!(
         error.starts_with("9 usable examples; 1 left out: http://birds.test/gone"),
         "{error}"
     );
     let mut extension = with(&old, BIRDS, 9);
     extension.params.force = true;
-    let (_, report) = extension.finish(origin()).unwrap();
+    let (_, report) = extension.finish(&origin()).unwrap();
     assert_eq!(report.findings, [Finding::Few { examples: 9 }]);
-    let none = with(&old, BIRDS, 0).finish(origin());
+    let none = with(&old, BIRDS, 0).finish(&origin());
     assert!(matches!(none, Err(ExtendError::None(_))));
 }
 
@@ -232,7 +232,7 @@ fn examples_that_are_there_already_or_are_no_pages_are_left_out_and_said() {
     extension
         .add("http://fish.test/7", &page("wren beak nest"))
         .unwrap();
-    let (_, report) = extension.finish(origin()).unwrap();
+    let (_, report) = extension.finish(&origin()).unwrap();
     assert_eq!((report.examples, report.duplicates), (21, 2));
     let notes: Vec<String> = report.findings.iter().map(Finding::to_string).collect();
     assert_eq!(notes.len(), 3, "{notes:?}");
@@ -250,7 +250,7 @@ fn two_topics_under_one_name_are_told_apart_and_one_topic_is_not_called_mixed() 
         let url = format!("http://bread.test/{number}");
         extension.add(&url, &page(&text(&bread, number))).unwrap();
     }
-    let (_, report) = extension.finish(origin()).unwrap();
+    let (_, report) = extension.finish(&origin()).unwrap();
     let mixed = report.findings.iter().find_map(|finding| match finding {
         Finding::Mixed {
             examples, words, ..
@@ -261,7 +261,7 @@ fn two_topics_under_one_name_are_told_apart_and_one_topic_is_not_called_mixed() 
     assert_eq!(examples, &[10, 10]);
     let bread = |words: &[String]| words.contains(&"flour".to_owned());
     assert!(bread(&words[0]) != bread(&words[1]), "{words:?}");
-    let (_, report) = with(&old, BIRDS, 20).finish(origin()).unwrap();
+    let (_, report) = with(&old, BIRDS, 20).finish(&origin()).unwrap();
     assert_eq!(report.findings, []);
 }
 
@@ -280,7 +280,7 @@ fn examples_of_a_class_that_is_there_are_called_the_same_as_it() {
         extension.judge_also("fish", &page(&text(FISH, number)));
         extension.judge_also("stars", &page(&text(STARS, number)));
     }
-    let (_, report) = extension.finish(origin()).unwrap();
+    let (_, report) = extension.finish(&origin()).unwrap();
     let of_fish = report.findings.iter().any(|finding| match finding {
         Finding::SameAs(class) | Finding::Takes(class) => class.topic == "fish",
         _ => false,
@@ -299,7 +299,7 @@ fn pages_of_the_rest_give_precision_and_what_the_others_lose() {
     // A page of stars that is all about birds.
     extension.judge_also("stars", &page("wren nest finch beak"));
     extension.judge_also("unknown", &page("wren"));
-    let (_, report) = extension.finish(origin()).unwrap();
+    let (_, report) = extension.finish(&origin()).unwrap();
     let rest = report.rest.unwrap();
     assert_eq!((rest.pages, rest.taken.count), (21, 1));
     assert_eq!((rest.precision.count, rest.precision.of), (20, 21));
@@ -343,7 +343,7 @@ fn a_page_left_out_scores_as_if_its_words_had_never_been_counted() {
 #[test]
 fn a_model_without_a_reserve_gets_no_new_terms_and_that_is_said() {
     let old = model().with_reserve(None);
-    let (new, report) = with(&old, BIRDS, 20).finish(origin()).unwrap();
+    let (new, report) = with(&old, BIRDS, 20).finish(&origin()).unwrap();
     assert_eq!(report.new_terms, 0);
     assert_eq!(new.vocabulary(), old.vocabulary());
     assert!(report.findings.contains(&Finding::NoReserve));
