@@ -35,7 +35,7 @@ use crate::text::is_stop_word;
 
 /// Words of the background that a new class is mixed with. On three topics of an archived site, 20
 /// examples each, judged on 7,000 other pages: F1 .63 without, .66 with 1,000, .68 with 2,000, .65 with
-/// 5,000; with 40 examples .73, .75, .75, .73 (docs/decisions/0004).
+/// 5,000; with 40 examples .73, .75, .75, .73 (docs/decisions/0005).
 pub const BACKGROUND_WORDS: u64 = 2_000;
 /// Fewer examples are refused, unless forced.
 pub const EXAMPLES_MIN: usize = 10;
