@@ -55,6 +55,12 @@ pub trait PageJudge: Send + Sync + 'static {
     /// The names of the classes, by [`ClassId`].
     fn class_names(&self) -> &[String];
 
+    /// For each word that it knows ln (Pr(word | focus) / Pr(word | rest)); empty for a judge that
+    /// does not go by words.
+    fn term_weights(&self) -> Vec<(String, f32)> {
+        Vec::new()
+    }
+
     /// Judges one page.
     fn judge(&self, page: &Page) -> Verdict {
         self.judge_batch(&[page]).remove(0)
