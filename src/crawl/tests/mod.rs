@@ -3,6 +3,7 @@
 mod ends;
 mod failures;
 mod fold;
+mod learning;
 mod orders;
 mod redirects;
 mod replays;
@@ -188,6 +189,7 @@ impl Crawl {
             parsers: self.parsers,
             guard_note: String::new(),
             needs_contact: false,
+            scorer: None,
         }
     }
 
