@@ -43,6 +43,14 @@ pub enum CollectError {
     /// The proxy fails, again and again.
     #[error("{0}; what was fetched before is kept: start the proxy, then the same command again")]
     Proxy(String),
+    /// Nobody answers for requests to the network.
+    #[error(
+        "no contact; to ask the network needs --contact (an e-mail address or a URL where a site's owner reaches you), it is sent in the User-Agent"
+    )]
+    NoContact,
+    /// Who is to answer cannot be reached.
+    #[error("--contact: {0}")]
+    Contact(String),
     /// No URL of the table is asked for.
     #[error("no row of the table is under {0}; its topics are listed in its column `topic`")]
     NoRows(String),

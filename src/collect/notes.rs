@@ -175,7 +175,7 @@ mod tests {
         torn.write_all(b"{\"url\":\"http://b").unwrap();
         drop(torn);
         let (mut notes, read) = Notes::open(&path).unwrap();
-        assert_eq!(read, [one.clone()]);
+        assert_eq!(read, std::slice::from_ref(&one));
         notes.write(&two).unwrap();
         drop(notes);
         assert_eq!(Notes::open(&path).unwrap().1, [one, two]);

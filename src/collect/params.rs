@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::CollectError;
+use crate::crawl::{check_contact, user_agent};
 use crate::fetch::{FetchLimits, GuardRules, Kinds, Request};
 use crate::url::CanonicalUrl;
 
@@ -24,16 +26,23 @@ pub struct CollectParams {
 }
 
 impl CollectParams {
-    /// The usual bounds, for public addresses, with this User-Agent.
-    pub fn new(user_agent: String) -> Self {
-        Self {
-            user_agent,
+    /// The usual bounds, for public addresses. `contact` is who answers for the requests, and stands
+    /// in the User-Agent.
+    ///
+    /// # Errors
+    /// [`CollectError::Contact`], if it is none.
+    pub fn new(contact: Option<&str>) -> Result<Self, CollectError> {
+        if let Some(contact) = contact {
+            check_contact(contact).map_err(|error| CollectError::Contact(error.problem))?;
+        }
+        Ok(Self {
+            user_agent: user_agent(contact),
             delay: Duration::from_secs(1),
             parallel: 32,
             guard: Arc::new(GuardRules::public_only()),
             limits: FetchLimits::default(),
             patience: Duration::from_mins(2),
-        }
+        })
     }
 
     pub(super) fn request(&self, url: CanonicalUrl) -> Request {

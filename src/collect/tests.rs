@@ -54,7 +54,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let clock = SimulatedClock::starting_at(Timestamp(1_000_000));
-        let mut params = CollectParams::new("agent".into());
+        let mut params = CollectParams::new(Some("me@a.test")).unwrap();
         params.delay = DELAY;
         params.parallel = 4;
         Self {
