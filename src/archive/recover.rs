@@ -34,7 +34,7 @@ pub struct Recovered {
 /// it. Every byte is checked: gzip's checksums, and that each member is one record.
 ///
 /// # Errors
-/// [`ArchiveError::NotWarc`] if the file does not begin with a `warcinfo` record by `software`
+/// [`ArchiveError::NotOurs`] if the file does not begin with a `warcinfo` record by `software`
 /// (the text before the first `/` counts), [`ArchiveError::Damaged`] if whole records follow a
 /// damaged one: then it is no torn end, and cutting would lose them.
 pub fn recover(
@@ -72,7 +72,7 @@ pub fn recover(
     };
     if whole == 0 {
         let path = path.to_path_buf();
-        return Err(ArchiveError::NotWarc { path, flaw });
+        return Err(ArchiveError::NotOurs { path, flaw });
     }
     if let Some(next) = next_whole(path, &file, whole + 1).map_err(failed)? {
         let damage = Damage::new(path, whole, flaw);

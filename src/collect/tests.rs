@@ -404,7 +404,7 @@ fn an_archive_of_others_is_left_as_it_is_and_without_notes() {
     let path = folder.path().join("theirs.warc.gz");
     fs::write(&path, b"WARC/1.0\r\n").unwrap();
     let error = Output::open(&path, SOFTWARE, false, Timestamp(0)).unwrap_err();
-    assert!(error.to_string().contains("no WARC"), "{error}");
+    assert!(error.to_string().contains("name a new one"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), b"WARC/1.0\r\n");
     assert!(!Output::notes_path(&path).exists());
 }

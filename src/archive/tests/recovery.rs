@@ -71,7 +71,7 @@ fn a_file_of_others_is_refused() {
         if bytes.is_empty() {
             assert_eq!(found.unwrap().0, Recovered::default());
         } else {
-            assert!(matches!(found, Err(ArchiveError::NotWarc { .. })));
+            assert!(matches!(found, Err(ArchiveError::NotOurs { .. })));
         }
     }
 }
