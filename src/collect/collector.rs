@@ -94,6 +94,8 @@ impl<S: Source, C: Clock> Collector<S, C> {
         self.hold_hosts();
         self.plan();
         self.settled = self.wanted.len().saturating_sub(self.agenda.len());
+        watch(&self.progress());
+        self.rest_after_earlier_start().await;
         loop {
             let is_closing = *self.closing.borrow();
             if !is_closing {
@@ -137,17 +139,21 @@ impl<S: Source, C: Clock> Collector<S, C> {
         }
     }
 
-    /// Hosts that asked to be left alone still are; and the last request of an earlier start may have
-    /// been a moment ago.
-    fn hold_hosts(&mut self) {
-        let now = self.clock.now();
+    /// Hosts that asked an earlier start to be left alone still are.
+    fn hold_hosts(&self) {
         for (host, until) in &self.output.holds {
             self.calendar.hold_until(host, *until);
         }
-        if self.output.is_resumed() {
-            for url in &self.wanted {
-                let next_at = now.after(self.params.delay);
-                self.calendar.hold_until(&url.host_key(), next_at);
+    }
+
+    /// An earlier start may have asked any host a moment ago: the delay is owed to all of them.
+    async fn rest_after_earlier_start(&mut self) {
+        if self.output.is_resumed() && self.agenda.len() > 0 {
+            let rested = self.clock.now().after(self.params.delay);
+            tokio::select! {
+                biased;
+                Ok(_) = self.closing.wait_for(|closing| *closing) => {}
+                () = self.clock.sleep_until(rested) => {}
             }
         }
     }
@@ -215,7 +221,8 @@ impl<S: Source, C: Clock> Collector<S, C> {
             match &answer {
                 Some(RobotsAnswer::Rules(rules)) if !rules.allows(&url) => {
                     self.agenda.pop(host);
-                    self.lose(url, "robots.txt", "robots.txt forbids it", true, now)?;
+                    let cause = "robots.txt forbids";
+                    self.lose(url, cause, cause, true, now)?;
                 }
                 _ => return Ok(Some((url, answer))),
             }

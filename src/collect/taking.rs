@@ -22,8 +22,6 @@ use crate::url::{CanonicalUrl, HostKey};
 const PROXY_TRIES_MAX: u32 = 4;
 /// So often in a row a robots.txt may not be had; then its origin is left to the next start.
 const ROBOTS_TRIES_MAX: u32 = 3;
-/// The cause of what waits for a robots.txt.
-const NO_ROBOTS: &str = "no robots.txt";
 
 impl<S: Source, C: Clock> Collector<S, C> {
     pub(super) fn take(&mut self, done: Done) -> Result<(), CollectError> {
@@ -103,23 +101,22 @@ impl<S: Source, C: Clock> Collector<S, C> {
     ) -> Result<(), CollectError> {
         let origin = Origin::of(url);
         let trouble = answer.trouble().map(str::to_owned);
-        let retry_after = answer.retry_after();
+        let (cause, retry_after) = (cause_of_robots(&answer), answer.retry_after());
+        if let Some(error @ FetchError::Proxy(_)) = answer.failure() {
+            return Err(CollectError::Proxy(error.to_string()));
+        }
         let until = self.robots.insert(origin.clone(), answer, at);
         let Some(trouble) = trouble else {
             return Ok(());
         };
-        // The way to a robots.txt tells its failures in words only.
-        if trouble.starts_with(&FetchError::Proxy(String::new()).to_string()) {
-            return Err(CollectError::Proxy(trouble));
-        }
         tracing::info!(%origin, trouble, "no robots.txt");
         let tries = self.robots.standing(url).map_or(0, |(_, times)| times);
         if tries >= ROBOTS_TRIES_MAX || self.is_too_long(until, Duration::ZERO, at) {
-            self.give_up(host, origin, NO_ROBOTS, &trouble, false, at)?;
+            self.give_up(host, origin, &cause, &trouble, false, at)?;
         }
         if let Some(wait) = retry_after {
             // It speaks of the host, not of the file alone.
-            self.hold(host, NO_ROBOTS, at.after(wait), at)?;
+            self.hold(host, &cause, at.after(wait), at)?;
         }
         Ok(())
     }
@@ -265,5 +262,14 @@ fn cause_of(error: &FetchError) -> String {
     match error {
         FetchError::Status { code, .. } => format!("status {code}"),
         error => error.name().to_owned(),
+    }
+}
+
+/// The cause as it is counted for URLs whose robots.txt cannot be had: a dead host is called one.
+fn cause_of_robots(answer: &RobotsAnswer) -> String {
+    match answer.failure() {
+        Some(error) if error.policy().give_up == GiveUp::Host => cause_of(error),
+        Some(error) => format!("robots.txt: {}", cause_of(error)),
+        None => "robots.txt: no answer".to_owned(),
     }
 }

@@ -155,7 +155,7 @@ async fn pages_come_into_the_archive_one_a_delay_and_after_robots_txt() {
         .run(&[&wanted[..], &["http://b.test/1"]].concat())
         .await;
     assert_eq!((report.urls, report.had, report.pages), (4, 3, 3));
-    assert_eq!(report.failed, causes(&[("robots.txt", 1)]));
+    assert_eq!(report.failed, causes(&[("robots.txt forbids", 1)]));
     assert_eq!(
         (report.requests, report.open, report.stopped),
         (3, 0, false)
@@ -239,7 +239,7 @@ async fn the_target_of_a_redirect_is_asked_for_under_its_own_robots_txt() {
     bench.robots("b.test", "User-agent: *\nDisallow: /private");
     bench.redirect("http://a.test/", "http://b.test/private");
     let report = bench.run(&["http://a.test/"]).await;
-    assert_eq!(report.failed, causes(&[("robots.txt", 1)]));
+    assert_eq!(report.failed, causes(&[("robots.txt forbids", 1)]));
     assert_eq!(bench.asked(), ["http://a.test/"]);
 }
 
@@ -311,7 +311,7 @@ async fn a_dead_origin_is_given_up_and_its_other_scheme_is_not() {
     let wanted = ["https://a.test/1", "https://a.test/2", "http://a.test/1"];
     let report = bench.run(&wanted).await;
     assert_eq!(report.had, 1);
-    assert_eq!(report.deferred, causes(&[("no robots.txt", 2)]));
+    assert_eq!(report.deferred, causes(&[("tls", 2)]));
     assert_eq!(bench.asked(), ["http://a.test/1"]);
 
     bench.robots("b.test", "");
@@ -323,6 +323,35 @@ async fn a_dead_origin_is_given_up_and_its_other_scheme_is_not() {
     assert_eq!(report.deferred, causes(&[("connect", 2)]));
     let three_tries = ["http://b.test/1"; 3];
     assert_eq!(bench.asked(), three_tries);
+}
+
+#[tokio::test]
+async fn a_robots_txt_that_cannot_be_had_forbids_for_now_and_its_cause_is_told() {
+    let bench = Bench::new();
+    bench.status("http://a.test/robots.txt", 500, None);
+    let hour = Some(Duration::from_hours(1));
+    bench.status("http://b.test/robots.txt", 503, hour);
+    let (host, detail) = ("c.test".into(), "none".into());
+    bench.failure("http://c.test/robots.txt", FetchError::Dns { host, detail });
+    let wanted = ["http://a.test/1", "http://b.test/1", "http://c.test/1"];
+    let report = bench.run(&wanted).await;
+    let deferred = [
+        ("dns", 1),
+        ("robots.txt: status 500", 1),
+        ("robots.txt: status 503", 1),
+    ];
+    assert_eq!(report.deferred, causes(&deferred));
+    assert!(bench.asked().is_empty());
+    // The next start leaves the host alone that asked for it, and tries the others again.
+    let report = bench.run(&wanted).await;
+    let deferred = [
+        ("asked to wait", 1),
+        ("dns", 1),
+        ("robots.txt: status 500", 1),
+    ];
+    assert_eq!(report.deferred, causes(&deferred));
+    let asked = bench.source.asked.lock().unwrap();
+    assert!(!asked.iter().any(|(_, url)| url.contains("b.test")));
 }
 
 #[tokio::test]

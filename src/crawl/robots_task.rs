@@ -192,6 +192,7 @@ fn led_astray(address: IpAddr) -> RobotsAnswer {
     RobotsAnswer::Unreachable {
         retry_after: None,
         cause: Some(format!("robots.txt leads elsewhere: {error}").into()),
+        failure: None,
     }
 }
 
