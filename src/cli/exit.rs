@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use crate::collect::CollectError;
 use crate::control::client::ConnectError;
 use crate::critic::JudgeError;
 use crate::taxonomy::FocusError;
@@ -38,6 +39,11 @@ fn code(error: &anyhow::Error) -> u8 {
     }
     if let Some(JudgeError::Focus(FocusError::Unknown { .. })) = error.downcast_ref() {
         return NOT_FOUND;
+    }
+    match error.downcast_ref() {
+        Some(CollectError::NoContact | CollectError::Contact(_)) => return REFUSED,
+        Some(CollectError::NoRows(_)) => return NOT_FOUND,
+        _ => {}
     }
     match error
         .downcast_ref::<tonic::Status>()

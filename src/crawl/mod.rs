@@ -28,8 +28,11 @@ pub use handle::{CrawlError, Handle};
 pub use order::CrawlOrder;
 pub use progress::{Progress, Tally};
 pub use report::page_row;
+pub use robots_task::{Asked, RobotsWays, ask_robots, delay_owed};
 pub use scope::{LinkView, Scope};
-pub use spec::{Spec, SpecError, Tuning, check_name, check_seeds, merged};
+pub use spec::{
+    Spec, SpecError, Tuning, check_contact, check_name, check_seeds, merged, user_agent,
+};
 
 #[cfg(test)]
 mod tests;

@@ -93,11 +93,7 @@ impl Tuning {
 
     /// The User-Agent that says who asks.
     pub fn user_agent(&self) -> String {
-        let version = env!("CARGO_PKG_VERSION");
-        match &self.contact {
-            Some(contact) => format!("apprentice/{version} (+{contact})"),
-            None => format!("apprentice/{version}"),
-        }
+        user_agent(self.contact.as_deref())
     }
 
     fn check(spec: &v1::CrawlSpec) -> Result<Self, SpecError> {
@@ -124,6 +120,15 @@ impl Tuning {
             },
             redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
         })
+    }
+}
+
+/// The User-Agent that says who asks.
+pub fn user_agent(contact: Option<&str>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match contact {
+        Some(contact) => format!("apprentice/{version} (+{contact})"),
+        None => format!("apprentice/{version}"),
     }
 }
 
@@ -234,7 +239,11 @@ pub fn check_name(name: &str) -> Result<(), SpecError> {
     ))
 }
 
-fn check_contact(contact: &str) -> Result<(), SpecError> {
+/// Checks who is to answer for requests.
+///
+/// # Errors
+/// [`SpecError`] says what a contact is.
+pub fn check_contact(contact: &str) -> Result<(), SpecError> {
     let printable = contact.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     let reachable =
         contact.contains('@') || contact.starts_with("http://") || contact.starts_with("https://");

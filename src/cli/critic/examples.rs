@@ -61,17 +61,28 @@ impl ExampleArgs {
             files => Some(crate::cli::archive::open(files)?),
         };
         let mut failed = 0_u64;
+        let mut stood_in = 0_u64;
         let mut of = 0_u64;
         read_table(&table, archive.as_ref(), |example| {
             of += 1;
             if let Err(reason) = &example.page {
                 failed += 1;
                 tracing::info!(url = example.url, reason, "example left out");
+            } else if let Some(reason) = &example.stand_in_for {
+                stood_in += 1;
+                tracing::info!(url = example.url, reason, "title and description stand in");
             }
             take(example)
         })?;
         if failed > 0 {
-            tracing::warn!("{failed} of {of} examples have no page (-v names them)");
+            tracing::warn!(
+                "{failed} of {of} examples are left out, without page or text (-v names them)"
+            );
+        }
+        if stood_in > 0 {
+            tracing::warn!(
+                "{stood_in} of {of} examples have no page: their title and description stand in (-v names them)"
+            );
         }
         Ok(())
     }
