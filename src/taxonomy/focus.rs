@@ -95,7 +95,7 @@ impl Focus {
 }
 
 /// Names like `wanted` among the classes and the topics above them, best first.
-fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
+pub(super) fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for class in classes {
         let mut topic = Some(class.as_str());
