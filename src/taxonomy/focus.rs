@@ -120,7 +120,7 @@ pub(super) fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
 
 /// Of the whole paths or of the last parts, whichever is more alike: people leave out what stands
 /// above.
-fn similarity(wanted: &str, name: &str) -> f64 {
+pub(super) fn similarity(wanted: &str, name: &str) -> f64 {
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let whole = strsim::jaro_winkler(wanted, name);
     // A whole path that fits goes before a last part that fits.

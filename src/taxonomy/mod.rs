@@ -14,9 +14,11 @@ mod json_lines;
 mod prune;
 mod rdf;
 mod source;
+mod stats;
 mod table;
 mod table_file;
 mod topic;
+mod tree;
 
 pub use distinct::{Distinct, SharedRule, SharedUrl};
 pub use example::Example;
@@ -28,6 +30,8 @@ pub use prune::{
     FOCUS_EXAMPLES_MIN, OTHER, PruneError, PruneParams, PruneStep, Pruned, TaxonomySize, prune,
 };
 pub use source::{Source, SourceError, SourceKind, open};
+pub use stats::{LevelSize, Quantile, TaxonomyStats};
 pub use table::{ExampleTable, TableError};
 pub use table_file::{TableFile, TableFileError};
 pub use topic::{TOPIC_BYTES_MAX, TopicFault, check_topic, covers, parent, topic_path};
+pub use tree::{TopicNode, TopicTree};
