@@ -187,7 +187,7 @@ fn content(tree: &[Topic], urls: u64, out: &mut dyn Write, chance: &mut Chance) 
         for page in &pages {
             writeln!(out, "  <link r:resource=\"{page}\"></link>")?;
         }
-        if chance.random_ratio(size, 1_000 * (size + 1)) {
+        if size > 0 && chance.random_ratio(1, 150) {
             writeln!(out, "  <link r:resource=\"{}\"></link>", url(chance))?;
         }
         writeln!(out, "</Topic>")?;

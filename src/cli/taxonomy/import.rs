@@ -1,6 +1,6 @@
 //! `apprentice taxonomy import`
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::reading;
 use crate::cli::output::{say, say_json};
-use crate::cli::words::count;
+use crate::cli::words::{count, count_of};
 use crate::critic::examples::page_of_bytes;
 use crate::taxonomy::{
     Distinct, Example, Faults, SharedRule, Source, SourceKind, TableFile, covers, open, parent,
@@ -62,9 +62,9 @@ struct Done {
     distinct: Distinct,
     sources: Vec<Read>,
     /// Topics with examples, and those above them.
-    topics: BTreeSet<String>,
+    topics: HashSet<String>,
     /// Topics that a dump names.
-    declared: BTreeSet<String>,
+    declared: HashSet<String>,
     examples: u64,
     without_text: u64,
     not_asked_for: u64,
@@ -92,8 +92,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut done = Done {
         distinct: Distinct::new(rule),
         sources: Vec::new(),
-        topics: BTreeSet::new(),
-        declared: BTreeSet::new(),
+        topics: HashSet::new(),
+        declared: HashSet::new(),
         examples: 0,
         without_text: 0,
         not_asked_for: 0,
@@ -136,7 +136,7 @@ fn import(
 ) -> anyhow::Result<()> {
     let folder = (source.kind() == SourceKind::Folder).then(|| source.path().to_owned());
     let mut examples = 0;
-    while let Some(example) = source.next() {
+    for example in source.by_ref() {
         let mut example = example?;
         if !is_wanted(args, &example.topic) {
             done.not_asked_for += 1;
@@ -235,17 +235,17 @@ fn as_json(done: &Done) -> serde_json::Value {
 
 fn tell(args: &Args, done: &Done) -> anyhow::Result<()> {
     say(&format!(
-        "{}: {} examples of {} topics (with those above them)",
+        "{}: {} of {} (with those above)",
         args.out.display(),
-        count(done.examples),
-        count(done.topics.len() as u64)
+        count_of(done.examples, "example"),
+        count_of(done.topics.len() as u64, "topic")
     ))?;
     for source in &done.sources {
         say(&format!(
-            "from {} ({}): {} examples",
+            "from {} ({}): {}",
             source.path.display(),
             source.kind,
-            count(source.examples)
+            count_of(source.examples, "example")
         ))?;
         for line in source.faults.iter().flat_map(Faults::lines) {
             say(&format!("  {line}"))?;

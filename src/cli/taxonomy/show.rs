@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::reading;
 use crate::cli::exit;
 use crate::cli::output::{complain, say, say_json};
-use crate::cli::words::count;
+use crate::cli::words::{count, count_of};
 use crate::taxonomy::{TopicNode, TopicTree};
 
 /// Which taxonomy, and how much of it.
@@ -49,9 +49,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if !args.json && args.topic.is_none() {
         say(&format!(
-            "{} topics, {} examples",
-            count(nodes.len() as u64),
-            count(tree.examples())
+            "{}, {}",
+            count_of(nodes.len() as u64, "topic"),
+            count_of(tree.examples(), "example")
         ))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -66,7 +66,7 @@ fn line(node: &TopicNode, above: usize, last: bool) -> String {
         more.push(format!("{} of its own", count(node.own)));
     }
     if last && node.topics > 0 {
-        more.push(format!("{} topics under it", count(node.topics)));
+        more.push(format!("{} under it", count_of(node.topics, "topic")));
     }
     let more = match more.as_slice() {
         [] => String::new(),

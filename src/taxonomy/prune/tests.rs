@@ -277,7 +277,9 @@ proptest! {
             .map(|(class, size)| (class.to_owned(), size)).collect();
         for last in [false, true] {
             let mut words = leaves_by_the_words(&sizes, k, last);
-            words.values_mut().for_each(|size| *size = (*size).min(k));
+            for size in words.values_mut() {
+                *size = (*size).min(k);
+            }
             prop_assert_eq!(&ours, &words);
         }
     }

@@ -294,7 +294,7 @@ impl<R: BufRead> RdfReader<R> {
             self.fault(FaultKind::Truncated, &what);
         } else if let Some(damage) = damage {
             self.fault(FaultKind::Truncated, &damage.to_string());
-        } else if self.tokens.ended_within || !self.closed {
+        } else if self.tokens.is_cut_off() || !self.closed {
             self.fault(FaultKind::Truncated, "no </RDF> at the end");
         }
         let mut waiting: Vec<Waiting> = std::mem::take(&mut self.waiting).into_values().collect();

@@ -31,17 +31,25 @@ pub(super) struct Tokens<R> {
     /// The text, or the tag without its brackets.
     bytes: Vec<u8>,
     /// The line that is being read.
-    line: u64,
+    at_line: u64,
     /// The line where the last token begins.
-    begins: u64,
-    /// A `<` was read.
-    in_tag: bool,
+    line: u64,
+    place: Place,
     /// The last token is not as it should be: an unclosed tag, a `<` within a text.
     pub(super) broken: bool,
     /// The last token was longer than is kept.
     pub(super) cut: bool,
-    /// The input ended within a tag or a comment.
-    pub(super) ended_within: bool,
+}
+
+/// Where the reader is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before or within a text, or at the end of the input.
+    Text,
+    /// Behind the `<` of a tag.
+    Tag,
+    /// At the end of the input, and within a tag or a comment.
+    CutOff,
 }
 
 impl<R: BufRead> Tokens<R> {
@@ -49,18 +57,22 @@ impl<R: BufRead> Tokens<R> {
         Self {
             input,
             bytes: Vec::new(),
+            at_line: 1,
             line: 1,
-            begins: 1,
-            in_tag: false,
+            place: Place::Text,
             broken: false,
             cut: false,
-            ended_within: false,
         }
     }
 
     /// The line where the last token begins, from 1.
     pub(super) fn line(&self) -> u64 {
-        self.begins
+        self.line
+    }
+
+    /// Whether the input ended within a tag or a comment.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.place == Place::CutOff
     }
 
     /// The bytes of the last text.
@@ -74,19 +86,19 @@ impl<R: BufRead> Tokens<R> {
         self.cut = false;
         loop {
             self.bytes.clear();
-            self.begins = self.line;
-            if !self.in_tag {
+            self.line = self.at_line;
+            if self.place != Place::Tag {
                 self.read_text()?;
                 if !self.bytes.is_empty() {
                     return Ok(Some(Token::Text));
                 }
-                if !self.in_tag {
+                if self.place != Place::Tag {
                     return Ok(None);
                 }
             }
-            self.in_tag = false;
+            self.place = Place::Text;
             if !self.read_tag()? {
-                self.ended_within = true;
+                self.place = Place::CutOff;
                 return Ok(None);
             }
             match self.bytes.first() {
@@ -110,7 +122,7 @@ impl<R: BufRead> Tokens<R> {
             let room = TEXT_BYTES_MAX - self.bytes.len();
             self.cut |= text.len() > room;
             self.bytes.extend_from_slice(&text[..text.len().min(room)]);
-            self.line += newlines(text);
+            self.at_line += newlines(text);
             let read = text.len();
             self.input.consume(read);
             if end.is_none() {
@@ -119,7 +131,7 @@ impl<R: BufRead> Tokens<R> {
             self.input.consume(1);
             let next = self.input.fill_buf()?.first().copied();
             if next.is_none_or(begins_tag) {
-                self.in_tag = true;
+                self.place = Place::Tag;
                 return Ok(());
             }
             self.broken = true;
@@ -147,16 +159,17 @@ impl<R: BufRead> Tokens<R> {
                     break;
                 }
                 read += 1;
-                self.line += u64::from(byte == b'\n');
-                match quote {
-                    Some(open) if open == byte => quote = None,
-                    Some(_) => {}
-                    None if byte == b'>' => {
-                        done = true;
-                        break;
-                    }
-                    None if byte == b'"' || byte == b'\'' => quote = Some(byte),
-                    None => {}
+                self.at_line += u64::from(byte == b'\n');
+                if byte == b'>' && quote.is_none() {
+                    done = true;
+                    break;
+                }
+                if matches!(byte, b'"' | b'\'') {
+                    quote = match quote {
+                        None => Some(byte),
+                        Some(open) if open == byte => None,
+                        open => open,
+                    };
                 }
                 if self.bytes.len() < TAG_BYTES_MAX {
                     self.bytes.push(byte);
@@ -186,7 +199,7 @@ impl<R: BufRead> Tokens<R> {
             let mut read = 0;
             for &byte in chunk {
                 read += 1;
-                self.line += u64::from(byte == b'\n');
+                self.at_line += u64::from(byte == b'\n');
                 match byte {
                     b'-' => dashes += 1,
                     b'>' if dashes >= 2 => {
