@@ -237,3 +237,65 @@ fn is_html(begin: &[u8]) -> bool {
     let begin = begin[..begin.len().min(64)].to_ascii_lowercase();
     begin.starts_with(b"<!doctype html") || begin.starts_with(b"<html")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<(SourceKind, usize), String> {
+        let source = Source::from_bytes(bytes.to_vec(), Path::new("s"));
+        let source = source.map_err(|error| error.to_string())?;
+        let kind = source.kind();
+        let examples: Result<Vec<_>, _> = source.collect();
+        Ok((kind, examples.map_err(|error| error.to_string())?.len()))
+    }
+
+    #[test]
+    fn the_kind_is_told_by_what_is_in_the_file() {
+        let table = b"\xef\xbb\xbftopic,url\na,http://x/\n";
+        assert_eq!(read(table), Ok((SourceKind::Table, 1)));
+        let line = b"\xef\xbb\xbf \n{\"topic\":\"a\",\"url\":\"http://x/\"}";
+        assert_eq!(read(line), Ok((SourceKind::JsonLines, 1)));
+        let dump = b"\n<RDF><ExternalPage about='u'><topic>a</topic></ExternalPage></RDF>";
+        assert_eq!(read(dump), Ok((SourceKind::Rdf, 1)));
+    }
+
+    #[test]
+    fn what_is_none_of_the_kinds_is_told_with_what_is_wanted() {
+        let begins = |bytes: &[u8]| {
+            let error = read(bytes).unwrap_err();
+            error.split(';').next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(begins(b" \n"), "s: the file is empty");
+        assert_eq!(begins(&[b' '; 5_000]), "s: nothing but white space");
+        assert_eq!(begins(b"<!doctype HTML>"), "s: a web page");
+        assert_eq!(begins(b"PK\x03\x04\0"), "s: no text");
+        let array = begins(b" [1]");
+        assert_eq!(array, "s: a JSON array, where an object a line is read");
+        assert!(read(b"name\n").unwrap_err().contains("no column `topic`"));
+    }
+
+    #[test]
+    fn after_an_error_nothing_more_comes() {
+        let bytes = b"topic,url\na\nb,http://x/\n".to_vec();
+        let source = Source::from_bytes(bytes, Path::new("s")).unwrap();
+        let all: Vec<_> = source.collect();
+        assert_eq!(all.len(), 1);
+        assert!(all[0].is_err());
+    }
+
+    #[test]
+    fn a_folder_gives_paths_within_it_and_names_what_is_outside() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        fs::write(root.path().join("a/b/1.html"), "x").unwrap();
+        fs::write(root.path().join("README"), "x").unwrap();
+        let mut source = open(root.path()).unwrap();
+        let example = source.next().unwrap().unwrap();
+        assert_eq!((&*example.topic, &*example.url), ("a/b", "a/b/1.html"));
+        let faults = source.faults().unwrap();
+        assert_eq!(faults.count(FaultKind::OutsideTopics), 1);
+    }
+}

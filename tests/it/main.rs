@@ -15,4 +15,5 @@ mod lab;
 mod layers;
 mod simulation;
 mod support;
+mod taxonomy;
 mod tidy;
