@@ -62,7 +62,7 @@ impl FaultKind {
             Self::LinkWithoutPage => "links of a topic to no described page (taken without text)",
             Self::NarrowCycle => "circles of narrower topics (the path decides)",
             Self::OutsideTopics => "files outside of topics (left out)",
-            Self::Truncated => "the file ends too early (taken up to there)",
+            Self::Truncated => "files that end too early (taken up to there)",
         }
     }
 }
@@ -130,7 +130,7 @@ impl Faults {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (kind, fault) in &self.kinds {
-            lines.push(format!("{} {}", fault.count, kind.words()));
+            lines.push(format!("{}: {}", kind.words(), fault.count));
             for place in &fault.first {
                 let at = match place.line {
                     0 => String::new(),
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(
             faults.lines(),
             [
-                "5 unescaped ampersands (taken as they are)",
+                "unescaped ampersands (taken as they are): 5",
                 "  c.rdf:1: A & B",
                 "  c.rdf:2: A & B",
                 "  c.rdf:3: A & B"

@@ -32,10 +32,16 @@ pub(super) fn decode(reader: impl BufRead + Send + 'static) -> io::Result<Opened
     let Opened { head, input } = peek(reader)?;
     let plain: Input = if head.starts_with(&[0x1f, 0x8b]) {
         let decoder = MultiGzDecoder::new(input);
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, Bounded::of(decoder)))
+        Box::new(BufReader::with_capacity(
+            BUFFER_BYTES,
+            Bounded::of(Told(decoder)),
+        ))
     } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         let decoder = ZstdFrames::Between(input);
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, Bounded::of(decoder)))
+        Box::new(BufReader::with_capacity(
+            BUFFER_BYTES,
+            Bounded::of(Told(decoder)),
+        ))
     } else {
         Box::new(BufReader::with_capacity(BUFFER_BYTES, Bounded::of(input)))
     };
@@ -65,6 +71,21 @@ struct Failing(Option<io::Error>);
 impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// Says of a decoder's errors what they mean; those of the system stay.
+struct Told<R>(R);
+
+impl<R: Read> Read for Told<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| {
+            if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            let words = "the compressed data is cut off or damaged";
+            io::Error::new(io::ErrorKind::InvalidData, words)
+        })
     }
 }
 
@@ -173,7 +194,11 @@ mod tests {
             zstd(&"abcdef ".repeat(9_000)),
         ] {
             let cut = bytes[..bytes.len() - 9].to_vec();
-            assert!(read(cut).is_err());
+            let error = read(cut).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "the compressed data is cut off or damaged"
+            );
         }
     }
 }

@@ -241,6 +241,15 @@ fn example(row: &csv::StringRecord, columns: &Columns, path: &Path) -> Result<Ex
             ),
         });
     }
+    if url.chars().any(char::is_control) {
+        return Err(TableError::Row {
+            path: path.to_owned(),
+            line,
+            problem:
+                "the URL has a line break or a control character in it; is a quote not closed?"
+                    .to_owned(),
+        });
+    }
     Ok(Example {
         topic,
         url,
@@ -321,6 +330,10 @@ mod tests {
         assert_eq!(
             complaint("topic,url\na,\n"),
             "t.csv:2: the URL has 0 bytes; it needs 1 to 8192"
+        );
+        assert_eq!(
+            complaint("topic,url\na,\"http://x/\nb,http://y/\n"),
+            "t.csv:2: the URL has a line break or a control character in it; is a quote not closed?"
         );
         assert!(complaint("topic,url\n").starts_with("t.csv: no examples"));
         assert!(complaint("").starts_with("t.csv:1: no column `topic`"));

@@ -264,7 +264,7 @@ fn tell(args: &Args, done: &Done) -> anyhow::Result<()> {
         ("repeated examples, dropped", done.distinct.repeated()),
     ] {
         if number > 0 {
-            say(&format!("{} {what}", count(number)))?;
+            say(&format!("{what}: {}", count(number)))?;
         }
     }
     if done.distinct.shared() > 0 {
@@ -273,7 +273,7 @@ fn tell(args: &Args, done: &Done) -> anyhow::Result<()> {
             Shared::First => "examples of the first only",
         };
         let number = count(done.distinct.shared());
-        say(&format!("{number} URLs under one more topic, {rule}"))?;
+        say(&format!("URLs under one more topic, {rule}: {number}"))?;
         for shared in done.distinct.shared_named() {
             say(&reading::shared_words(shared))?;
         }

@@ -141,23 +141,20 @@ fn tell(pruned: &Pruned, verbose: bool) -> anyhow::Result<()> {
         say(&size_words(when, size))?;
     }
     say(&totals(&pruned.steps))?;
-    let shown = if verbose {
-        pruned.steps.len()
-    } else {
-        STEPS_SHOWN
-    };
-    for step in pruned.steps.iter().take(shown) {
+    let mut steps: Vec<&PruneStep> = pruned.steps.iter().collect();
+    let more = steps.len().saturating_sub(STEPS_SHOWN);
+    if more > 0 && !verbose {
+        steps.sort_by_key(|step| std::cmp::Reverse(step.examples()));
+        steps.truncate(STEPS_SHOWN);
+        say("the largest steps:")?;
+    }
+    for step in &steps {
         say(&format!("  {}", step.words()))?;
     }
-    if let Some(more) = pruned
-        .steps
-        .len()
-        .checked_sub(shown)
-        .filter(|more| *more > 0)
-    {
+    if steps.len() < pruned.steps.len() {
         let more = count(more as u64);
         say(&format!(
-            "  and {more} more steps (-v prints them, --steps FILE writes them)"
+            "and {more} more (-v prints all in their order, --steps FILE writes them)"
         ))?;
     }
     Ok(())
@@ -189,8 +186,8 @@ fn totals(steps: &[PruneStep]) -> String {
         }
     }
     format!(
-        "{} leaves folded into the topic above, {} small `Other` moved up, {} focus classes protected, \
-         {} classes sampled (without {} examples)",
+        "leaves folded into the topic above: {}; small `Other` moved up: {}; focus classes protected: {}; \
+         classes sampled: {}, by {} examples",
         count(folded.0),
         count(moved.0),
         count(protected),

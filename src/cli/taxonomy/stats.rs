@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn tell_doubts(counted: &Counted) -> anyhow::Result<ExitCode> {
     let distinct = &counted.distinct;
     say(&format!(
-        "\n{} repeated examples (counted once), {} URLs under one more topic (counted in each)",
+        "\nrepeated examples (counted once): {}\nURLs under one more topic (counted in each): {}",
         count(distinct.repeated()),
         count(distinct.shared())
     ))?;

@@ -52,6 +52,17 @@ pub enum PruneStep {
 }
 
 impl PruneStep {
+    /// How many examples it is about; of a sample, those that were left out.
+    pub fn examples(&self) -> usize {
+        match self {
+            Self::Folded { examples, .. }
+            | Self::Protected { examples, .. }
+            | Self::Other { examples, .. }
+            | Self::MovedUp { examples, .. } => *examples,
+            Self::Sampled { from, to, .. } => from - to,
+        }
+    }
+
     /// The step in words.
     pub fn words(&self) -> String {
         let of = |examples: &usize| match examples {

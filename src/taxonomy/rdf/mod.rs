@@ -370,11 +370,7 @@ fn key(topic: u32, url: &str) -> u64 {
 
 /// Whether an error is in the compressed data: what was read before stands.
 fn is_damage(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
-    matches!(
-        error.kind(),
-        UnexpectedEof | InvalidInput | InvalidData | Other
-    )
+    error.kind() == io::ErrorKind::InvalidData
 }
 
 /// `link` of `link1`.
