@@ -39,13 +39,12 @@ pub(super) fn text(raw: &[u8], flaws: &mut Flaws) -> String {
 /// Appends `piece`; white space is one space, and so is a control character.
 fn push(out: &mut String, piece: &str, flaws: &mut Flaws) {
     for sign in piece.chars() {
-        let space = sign.is_whitespace();
-        if sign.is_control() && !space {
-            flaws.control = true;
-        } else if !space {
+        if !sign.is_control() && !sign.is_whitespace() {
             out.push(sign);
             continue;
         }
+        // XML 1.0 allows these and no other control character below a space.
+        flaws.control |= sign.is_control() && !matches!(sign, '\t' | '\n' | '\r' | '\u{85}');
         if !out.is_empty() && !out.ends_with(' ') {
             out.push(' ');
         }
@@ -101,6 +100,11 @@ mod tests {
 
     #[test]
     fn control_characters_are_spaces_and_bad_bytes_are_marked() {
+        assert!(
+            read(b"a\x0bb").1.control,
+            "a vertical tab is no white space of XML"
+        );
+        assert!(!read(b"a\tb\r\nc").1.control);
         let (text, flaws) = read(b"a\x00\x0bb\xff c &#1;d");
         assert_eq!(text, "a b\u{fffd} c d");
         assert!(flaws.control && flaws.bad_utf8 && !flaws.ampersand);
