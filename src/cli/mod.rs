@@ -48,7 +48,7 @@ enum Command {
     /// Train, test and use critics
     #[command(subcommand)]
     Critic(critic::Command),
-    /// Get the pages of topics' examples
+    /// Read, prune and look into topic trees, and get their example pages
     #[command(subcommand)]
     Taxonomy(taxonomy::Command),
     /// Look into WARC archives and serve them
@@ -89,7 +89,7 @@ async fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Daemon(daemon) => daemon::run(&args.daemon, daemon).await,
         Command::Crawl(command) => crawl::run(&args.daemon, command).await,
         Command::Critic(command) => critic::run(&args.daemon, command).await,
-        Command::Taxonomy(command) => taxonomy::run(command).await,
+        Command::Taxonomy(command) => taxonomy::run(command, args.verbose).await,
         Command::Archive(command) => archive::run(command).await,
         Command::Lab(command) => lab::run(command).await,
         Command::Demo(demo) => demo::run(demo).await,

@@ -15,5 +15,6 @@ mod lab;
 mod layers;
 mod simulation;
 mod support;
+mod taxonomy;
 mod taxonomy_fetch;
 mod tidy;
