@@ -19,6 +19,7 @@ use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
+use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
 use crate::booking::{CrawlState, Event, Seq, StateEvent};
@@ -95,7 +96,9 @@ pub struct EngineParts<S, C> {
 
 /// One crawl at work.
 pub struct Engine<S, C> {
+    /// Its judge is the one that has learned all marks.
     pub(super) bench: Workbench<S, C>,
+    pub(super) teaching: Teaching,
     pub(super) store: Arc<dyn FrontierStore>,
     pub(super) calendar: HostCalendar,
     pub(super) robots: RobotsPolicy,
@@ -188,6 +191,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Arc::clone(&last_report),
         );
         let mut engine = Self {
+            teaching: Teaching::new(Arc::clone(&parts.judge)),
             bench: Workbench {
                 source: parts.source,
                 clock: parts.clock,
@@ -240,6 +244,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let last = store.last();
         let mut spec = None;
         let mut broken = None;
+        let mut feedback = Vec::new();
         store.scan(Seq(1), last, &mut |seq, event| {
             if let Event::SpecChange(bytes) = &event {
                 spec = Some(bytes.clone());
@@ -251,11 +256,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.scorer.observe(&event);
             self.progress.add(&Tally::of(&event));
             broken = self.fold_learning(seq, &event).err();
+            if let Event::Feedback(event) = event {
+                feedback.push(event);
+            }
             broken.is_none()
         })?;
         if let Some(error) = broken {
             return Err(error.into());
         }
+        self.bench.judge = self.teaching.fold(&feedback, store.as_ref())?;
         if let Some(bytes) = spec {
             let (raw, spec) = spec_from(&bytes)?;
             self.set_spec(raw, spec)?;

@@ -1,5 +1,6 @@
 //! The contract of a judge of pages.
 
+use crate::critic::teach::Teachable;
 use crate::page::Page;
 
 /// A class of a judge: an index into [`PageJudge::class_names`].
@@ -59,6 +60,11 @@ pub trait PageJudge: Send + Sync + 'static {
     /// does not go by words.
     fn term_weights(&self) -> Vec<(String, f32)> {
         Vec::new()
+    }
+
+    /// This judge as one that can be taught, if it can.
+    fn teachable(&self) -> Option<&dyn Teachable> {
+        None
     }
 
     /// Judges one page.

@@ -11,14 +11,17 @@ mod bayes;
 mod bayes_judge;
 mod evaluation;
 pub mod examples;
+mod extend;
 mod judge;
 mod model;
 mod model_file;
 mod params;
 mod posterior;
 mod record;
+mod reserve;
 mod sparse;
 mod split;
+mod teach;
 mod trainer;
 mod training;
 mod vocabulary;
@@ -32,10 +35,15 @@ pub use bayes::{
 };
 pub use bayes_judge::{BayesJudge, JudgeError};
 pub use evaluation::{ClassFigures, Confusion, Evaluation, Figures, Share};
+pub use extend::{
+    BACKGROUND_WORDS, EXAMPLES_MIN, ExtendError, ExtendParams, ExtendReport, Extension, Finding,
+    NearClass, RestFigures, TopicCount,
+};
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
 pub use model_file::ModelFileError;
 pub use params::{Skipped, TrainError, TrainParams};
 pub use sparse::{Bag, COUNT_MAX, SparseCounts};
+pub use teach::{Lesson, Teachable};
 pub use trainer::{Origin, Trainer};
 pub use training::TrainingSet;

@@ -7,6 +7,8 @@ use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
 use crate::critic::bayes::SparseNb;
 use crate::critic::evaluation::Evaluation;
+use crate::critic::reserve::Reserve;
+use crate::critic::sparse::Bag;
 use crate::critic::weights::Weights;
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
@@ -58,6 +60,8 @@ pub struct CriticModel {
     terms: HashMap<String, u32>,
     bayes: SparseNb,
     training: TrainingRecord,
+    /// `None` in a model of a time that kept none.
+    reserve: Option<Reserve>,
     weights: OnceLock<Weights>,
 }
 
@@ -92,8 +96,21 @@ impl CriticModel {
             vocabulary,
             bayes,
             training,
+            reserve: None,
             weights: OnceLock::new(),
         }
+    }
+
+    /// With the words that the cut left out.
+    #[must_use]
+    pub(super) fn with_reserve(mut self, reserve: Option<Reserve>) -> Self {
+        self.reserve = reserve;
+        self
+    }
+
+    /// The words that the cut left out.
+    pub(super) fn reserve(&self) -> Option<&Reserve> {
+        self.reserve.as_ref()
     }
 
     /// The number of the model; verdicts carry it.
@@ -122,6 +139,11 @@ impl CriticModel {
     /// The terms, sorted.
     pub fn vocabulary(&self) -> &[String] {
         &self.vocabulary
+    }
+
+    /// The number of a term.
+    pub(super) fn term_of(&self, word: &str) -> Option<u32> {
+        self.terms.get(word).copied()
     }
 
     /// The counts and parameters.
@@ -181,9 +203,14 @@ impl CriticModel {
         telling.into_iter().map(|(_, term)| term).collect()
     }
 
+    /// The terms of `page` and how often each occurs.
+    pub(super) fn bag(&self, page: &Page) -> Bag {
+        bag_of(page, |word| self.terms.get(word).copied())
+    }
+
     /// Writes the scores of all classes for `page`.
     pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) {
-        let bag = bag_of(page, |word| self.terms.get(word).copied());
+        let bag = self.bag(page);
         self.weights
             .get_or_init(|| Weights::of(&self.bayes))
             .score(&bag, scores);

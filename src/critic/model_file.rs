@@ -152,7 +152,10 @@ impl CriticModel {
     }
 
     /// The content of a model file.
-    fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
+    ///
+    /// # Errors
+    /// If the model is larger than a file may be.
+    pub fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
         let record = to_record(self).encode_to_vec();
         if record.len() as u64 > RECORD_BYTES_MAX {
             return Err(std::io::Error::other("the model is too large for a file"));

@@ -12,6 +12,7 @@ use crate::critic::bayes::{ClassCounts, SparseNb, SparseNbError, SparseNbParams}
 use crate::critic::evaluation::Evaluation;
 use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
 use crate::critic::params::{Skipped, TrainError, TrainParams};
+use crate::critic::reserve::Reserve;
 use crate::critic::sparse::{Bag, SparseCounts};
 use crate::critic::split;
 use crate::critic::trainer::{Origin, TrainingPage};
@@ -76,6 +77,13 @@ impl TrainingSet {
             class.documents += 1;
             class.examples.push(page.url.clone());
         }
+        let reserve = Reserve::of(
+            &self.pages,
+            &self.words,
+            &fitted.terms,
+            cut.documents_min,
+            self.topics.len(),
+        );
         let word = |number: &u32| self.words[*number as usize].clone();
         Ok(CriticModel::new(
             origin.version,
@@ -93,7 +101,8 @@ impl TrainingSet {
                 skipped: self.skipped,
                 held_out,
             },
-        ))
+        )
+        .with_reserve(Some(reserve)))
     }
 
     /// Judges each page by a critic that was trained on the pages of the other folds.

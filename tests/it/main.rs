@@ -10,6 +10,7 @@ mod cli;
 mod control;
 mod crash;
 mod daemon;
+mod feedback;
 mod fetch;
 mod lab;
 mod layers;

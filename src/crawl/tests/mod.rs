@@ -2,6 +2,7 @@
 
 mod ends;
 mod failures;
+mod feedback;
 mod fold;
 mod learning;
 mod orders;
@@ -80,6 +81,7 @@ struct Crawl {
     robots: RobotsPolicy,
     world: Option<World>,
     parsers: usize,
+    judge: Arc<dyn PageJudge>,
 }
 
 impl Crawl {
@@ -105,6 +107,7 @@ impl Crawl {
             robots: RobotsPolicy::Ignore,
             world: None,
             parsers: 1,
+            judge: Arc::new(WordJudge),
         }
     }
 
@@ -180,7 +183,7 @@ impl Crawl {
         EngineParts {
             source: Arc::new(source),
             clock: self.clock.clone(),
-            judge: Arc::new(WordJudge),
+            judge: Arc::clone(&self.judge),
             store,
             calendar: HostCalendar::default(),
             robots: self.robots.clone(),
