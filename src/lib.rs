@@ -15,6 +15,7 @@
 //! | [`control`] | how is it spoken to? |
 //! | [`lab`] | would another crawler have done better? |
 //! | [`registry`] | which crawls are in this data directory? |
+//! | [`collect`] | what came of a list of URLs? |
 //! | [`crawl`] | what happens to one link? |
 //! | [`frontier`] | which link next, and when? |
 //! | [`apprentice`] | how good is this link likely to be? |
@@ -36,6 +37,7 @@ pub mod archive;
 pub mod booking;
 pub mod cli;
 pub mod clock;
+pub mod collect;
 pub mod control;
 pub mod crawl;
 pub mod critic;

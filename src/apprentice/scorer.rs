@@ -1,34 +1,62 @@
 //! The contract of a scorer of links, and the two that need no training.
 
+use std::sync::Arc;
+
+use super::instance::Instance;
 use crate::booking::Event;
-use crate::page::{Link, Page};
+use crate::features::PageSketch;
 
 /// The page that links stand on, as a scorer sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceView<'a> {
-    /// The parsed page.
-    pub page: &'a Page,
     /// ln (R(u) / (1 - R(u))) of the page, from the critic.
     pub log_odds: f32,
-    /// Links between a seed and the page.
-    pub depth: u16,
+    /// How many links it has.
+    pub links: usize,
+    /// The page, hashed; there if the scorer [needs it](LinkScorer::needs_sketches).
+    pub sketch: Option<&'a PageSketch>,
 }
 
-/// A link to be scored.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
-    /// The link on its page.
-    pub link: &'a Link,
+/// What a scorer knows of a link at the moment when it is leased: its dynamic features and its
+/// score, frozen, for each page that it is known to stand on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prepared {
+    /// An instance a pair (u, v).
+    pub instances: Vec<Instance>,
+    /// The score of each.
+    pub scores: Vec<f32>,
 }
 
 /// Predicts how relevant the target of a link will be.
 ///
 /// Scores are finite; higher is better. Ties are broken by earlier discovery, by the frontier.
 pub trait LinkScorer: Send {
-    /// One score a candidate, in order.
-    fn score(&mut self, source: &SourceView<'_>, links: &[Candidate<'_>]) -> Vec<f32>;
+    /// Whether it looks at pages at all.
+    fn needs_sketches(&self) -> bool {
+        false
+    }
 
-    /// Learns from what was booked.
+    /// One score a link of the page, in document order, under the epoch in force.
+    fn score(&mut self, source: &SourceView<'_>) -> Vec<f32>;
+
+    /// A link is leased; `pairs` are the pages that it is known to stand on, with its place on each.
+    fn prepare(&mut self, _pairs: &[(Arc<PageSketch>, u32)]) -> Prepared {
+        Prepared::default()
+    }
+
+    /// The critic's word on what was prepared: ln (R(v) / (1 - R(v))).
+    fn learn(&mut self, _prepared: &Prepared, _log_odds: f32) {}
+
+    /// A page was judged and booked.
+    fn saw(&mut self, _page: &PageSketch) {}
+
+    /// Whether enough was learned for a new epoch; if so, it is in force from now on, and every score
+    /// given before is of an older one.
+    fn publish_if_due(&mut self) -> bool {
+        false
+    }
+
+    /// Takes in what was booked.
     fn observe(&mut self, event: &Event);
 }
 
@@ -38,8 +66,8 @@ pub trait LinkScorer: Send {
 pub struct BaselineScorer;
 
 impl LinkScorer for BaselineScorer {
-    fn score(&mut self, source: &SourceView<'_>, links: &[Candidate<'_>]) -> Vec<f32> {
-        vec![source.log_odds; links.len()]
+    fn score(&mut self, source: &SourceView<'_>) -> Vec<f32> {
+        vec![source.log_odds; source.links]
     }
 
     fn observe(&mut self, _event: &Event) {}
@@ -50,8 +78,8 @@ impl LinkScorer for BaselineScorer {
 pub struct BreadthFirstScorer;
 
 impl LinkScorer for BreadthFirstScorer {
-    fn score(&mut self, _source: &SourceView<'_>, links: &[Candidate<'_>]) -> Vec<f32> {
-        vec![0.0; links.len()]
+    fn score(&mut self, source: &SourceView<'_>) -> Vec<f32> {
+        vec![0.0; source.links]
     }
 
     fn observe(&mut self, _event: &Event) {}

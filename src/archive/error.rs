@@ -34,6 +34,27 @@ pub enum ArchiveError {
         /// What stands at its beginning instead.
         flaw: Flaw,
     },
+    /// The file was begun by another program, or is no archive.
+    #[error(
+        "{}: {flaw}; the file is left as it is: name a new one to write to",
+        path.display()
+    )]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+        /// What stands at its beginning.
+        flaw: Flaw,
+    },
+    /// Whole records follow a damaged one: no torn end that could be cut off.
+    #[error(
+        "{damage}; whole records follow it from byte {next}, so that nothing is written to this file; move it away"
+    )]
+    Damaged {
+        /// The damaged place.
+        damage: Damage,
+        /// Where the next whole record begins.
+        next: u64,
+    },
     /// A record cannot be read again.
     #[error("{0}; was the file changed after it was opened?")]
     Record(Damage),
@@ -137,6 +158,9 @@ pub enum Flaw {
     /// The block of a `response` record is no HTTP answer.
     #[error("the stored answer does not begin with an HTTP status line but with {0:?}")]
     NotHttp(String),
+    /// A gzip member that is no record of this program.
+    #[error("it was not written by this program, one record a gzip member")]
+    Foreign,
     /// Another record, or none, stands where the index says.
     #[error("the record that was indexed is no longer here")]
     Moved,

@@ -9,6 +9,7 @@ mod info;
 mod limits;
 mod proxy;
 mod record;
+mod recover;
 mod response;
 mod scan;
 mod stream;
@@ -19,6 +20,7 @@ pub use error::{ArchiveError, Damage, Flaw};
 pub use index::{Archive, Progress};
 pub use info::{ArchiveInfo, FileInfo};
 pub use proxy::{Answer, ArchiveLibrary, Authority, AuthorityError, Library, ProxyLimits, serve};
+pub use recover::{Recovered, recover};
 pub use response::ArchivedResponse;
 pub use writer::{StoredAnswer, WarcWriter};
 

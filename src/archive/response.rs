@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::decode::{self, Decoded};
 use super::error::{Flaw, excerpt};
 use super::headers::{self, Headers};
+use crate::url::CanonicalUrl;
 
 /// Headers that belong to the connection over which an answer once came (RFC 9110, 7.6.1), or that
 /// would steer a client past the archive.
@@ -106,6 +107,25 @@ impl ArchivedResponse {
             content_type,
             body,
         })
+    }
+
+    /// Where the answer redirects to, if it does: its Location against `url`, which it was stored
+    /// for.
+    ///
+    /// # Errors
+    /// In words, for a Location that is none of http or https.
+    pub fn redirect_target(&self, url: &CanonicalUrl) -> Option<Result<CanonicalUrl, String>> {
+        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let location = headers::find(&self.headers, "Location")?;
+        let resolved = url
+            .to_url()
+            .and_then(|base| CanonicalUrl::resolve(&base, location));
+        Some(resolved.map_err(|error| {
+            let location: String = location.chars().take(80).collect();
+            format!("{url} redirects to {location:?} in the archive: {error}")
+        }))
     }
 
     /// From the block of a `resource` record, whose content type is `content_type`.

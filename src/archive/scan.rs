@@ -152,7 +152,7 @@ fn take_record<R: Read>(stream: &mut Stream<R>, place: Place, head: Head) -> Res
 
 /// The offset of the next gzip member at or after `from` (RFC 1952, 2.3.1: its magic, method
 /// deflate, no reserved flags).
-fn find_member(path: &Path, from: u64) -> io::Result<Option<u64>> {
+pub(super) fn find_member(path: &Path, from: u64) -> io::Result<Option<u64>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut input = BufReader::with_capacity(READ_BYTES, file);

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use crate::collect::CollectError;
 use crate::control::client::ConnectError;
 use crate::critic::{ExtendError, JudgeError};
-use crate::taxonomy::FocusError;
+use crate::taxonomy::{FocusError, PruneError};
 
 /// It failed.
 pub(super) const FAILED: u8 = 1;
@@ -43,6 +44,16 @@ fn code(error: &anyhow::Error) -> u8 {
         Some(ExtendError::Missing(_)) => return NOT_FOUND,
         Some(_) => return REFUSED,
         None => {}
+    }
+    match error.downcast_ref() {
+        Some(CollectError::NoContact | CollectError::Contact(_)) => return REFUSED,
+        Some(CollectError::NoRows(_)) => return NOT_FOUND,
+        _ => {}
+    }
+    match error.downcast_ref() {
+        Some(PruneError::UnknownFocus { .. }) => return NOT_FOUND,
+        Some(PruneError::FocusTooSmall { .. }) => return REFUSED,
+        _ => {}
     }
     match error
         .downcast_ref::<tonic::Status>()

@@ -173,7 +173,8 @@ fn sources_of(args: &Args, critic_version: u64) -> Sources {
 
 fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
     let crawlers = args.crawlers.iter().map(|name| {
-        crate::lab::crawler_of(name.trim()).map_err(|words| anyhow::anyhow!("--crawlers: {words}"))
+        crate::lab::Crawler::from_name(name.trim())
+            .map_err(|words| anyhow::anyhow!("--crawlers: {words}"))
     });
     Ok(ContestSpec {
         crawlers: crawlers.collect::<anyhow::Result<_>>()?,

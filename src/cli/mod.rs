@@ -12,6 +12,7 @@ mod demo;
 mod exit;
 mod lab;
 mod output;
+mod taxonomy;
 mod topic;
 mod usage;
 mod words;
@@ -48,6 +49,9 @@ enum Command {
     /// Train, test and use critics
     #[command(subcommand)]
     Critic(critic::Command),
+    /// Read, prune and look into topic trees, and get their example pages
+    #[command(subcommand)]
+    Taxonomy(taxonomy::Command),
     /// Add a topic of your own to a critic
     #[command(subcommand)]
     Topic(topic::Command),
@@ -89,6 +93,7 @@ async fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Daemon(daemon) => daemon::run(&args.daemon, daemon).await,
         Command::Crawl(command) => crawl::run(&args.daemon, command).await,
         Command::Critic(command) => critic::run(&args.daemon, command).await,
+        Command::Taxonomy(command) => taxonomy::run(command, args.verbose).await,
         Command::Topic(command) => topic::run(command).await,
         Command::Archive(command) => archive::run(command).await,
         Command::Lab(command) => lab::run(command).await,

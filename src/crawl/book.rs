@@ -3,7 +3,7 @@
 use super::lease_task::JudgedPage;
 use super::scope::LinkView;
 use super::spec::Tuning;
-use crate::apprentice::{Candidate, LinkScorer, SourceView};
+use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::{
     Event, FailureBooking, Judgement, LeaseFacts, LinkFact, PageBooking, RedirectBooking, Refusal,
 };
@@ -84,14 +84,13 @@ pub(super) fn of_page(
         body_digest,
         targets,
         hosts,
+        sketch,
     } = judged;
-    let source = SourceView {
-        page: &page,
+    let scores = scorer.score(&SourceView {
         log_odds: verdict.log_odds,
-        depth: facts.depth,
-    };
-    let candidates: Vec<_> = page.links.iter().map(|link| Candidate { link }).collect();
-    let scores = scorer.score(&source, &candidates);
+        links: page.links.len(),
+        sketch: sketch.as_deref(),
+    });
     let tag = response.robots_tag.as_deref().unwrap_or_default();
     let page_nofollow = page.meta.nofollow || robots_tag_directives(tag).nofollow;
     let links = page.links.iter().zip(&targets).zip(&scores);

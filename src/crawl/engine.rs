@@ -14,16 +14,18 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::handle::{Command, Handle, LastReport};
+use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
 use super::teaching::Teaching;
 use super::waiters::Waiters;
-use crate::apprentice::{BaselineScorer, BreadthFirstScorer, LinkScorer};
+use crate::apprentice::LinkScorer;
 use crate::booking::{CrawlState, Event, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::critic::PageJudge;
+use crate::features::TermWeights;
 use crate::fetch::robots::RobotsCache;
 use crate::fetch::{GuardRules, Source};
 use crate::frontier::{Frontier, FrontierStore, HostCalendar, Next, StoreFailure};
@@ -88,6 +90,8 @@ pub struct EngineParts<S, C> {
     pub guard_note: String,
     /// Whether pages come from the network, which is asked nothing without a contact.
     pub needs_contact: bool,
+    /// A scorer of the caller's own; `None` is the one that the spec names.
+    pub scorer: Option<Box<dyn LinkScorer>>,
 }
 
 /// One crawl at work.
@@ -108,6 +112,7 @@ pub struct Engine<S, C> {
     pub(super) guard: Arc<GuardRules>,
     pub(super) frontier: Frontier,
     pub(super) scorer: Box<dyn LinkScorer>,
+    pub(super) learning: Learning,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
     pub(super) booked: u64,
     pub(super) state: (CrawlState, String),
@@ -172,6 +177,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
         let params = spec.tuning.frontier_params(spec.order);
         let guard = guard_of(&spec)?;
+        let scorer = parts.scorer.unwrap_or_else(|| spec.order.scorer());
+        let weights = scorer
+            .needs_sketches()
+            .then(|| Arc::new(TermWeights::new(parts.judge.term_weights())));
         let (sender, commands) = mpsc::channel(64);
         let last_report = LastReport::default();
         let handle = Handle::new(
@@ -188,6 +197,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 clock: parts.clock,
                 judge: parts.judge,
                 parsers: Arc::new(Semaphore::new(parts.parsers.max(1))),
+                weights,
             },
             store: parts.store,
             calendar: parts.calendar.clone(),
@@ -197,10 +207,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             guard_note: parts.guard_note,
             needs_contact: parts.needs_contact,
             frontier: Frontier::new(params, parts.calendar),
-            scorer: match spec.order {
-                super::CrawlOrder::BreadthFirst => Box::new(BreadthFirstScorer),
-                _ => Box::new(BaselineScorer),
-            },
+            scorer,
+            learning: Learning::default(),
             raw_spec,
             spec,
             guard,
@@ -226,6 +234,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             trouble: None,
         };
         engine.fold_log()?;
+        // The priorities in the log are those of many epochs.
+        engine.sweep(usize::MAX)?;
         Ok((engine, handle))
     }
 
@@ -233,6 +243,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let store = Arc::clone(&self.store);
         let last = store.last();
         let mut spec = None;
+        let mut broken = None;
         let mut feedback = Vec::new();
         store.scan(Seq(1), last, &mut |seq, event| {
             if let Event::SpecChange(bytes) = &event {
@@ -244,11 +255,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);
             self.progress.add(&Tally::of(&event));
+            broken = self.fold_learning(seq, &event).err();
             if let Event::Feedback(event) = event {
                 feedback.push(event);
             }
-            true
+            broken.is_none()
         })?;
+        if let Some(error) = broken {
+            return Err(error.into());
+        }
         self.bench.judge = self.teaching.fold(&feedback, store.as_ref())?;
         if let Some(bytes) = spec {
             let (raw, spec) = spec_from(&bytes)?;
@@ -290,8 +305,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             if done && (self.is_closing() || finished) {
                 return Ok(());
             }
+            if self.pace == Pace::Live {
+                self.sweep(SLICE)?;
+            }
             self.start_flush_if_due();
-            if !self.book_next_in_turn() {
+            if !self.book_next_in_turn()? {
                 self.take_one().await?;
             }
         }
@@ -300,6 +318,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// Waits for whatever comes first and takes it.
     async fn take_one(&mut self) -> Result<(), EngineError> {
         let wake = self.wake_at();
+        let sweeps = self.pace == Pace::Live && self.is_sweeping();
         let closing = self.is_closing();
         let clock = self.bench.clock.clone();
         let timer = async {
@@ -332,7 +351,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 Ok(())
             }
             Some(finished) = self.tasks.join_next(), if !self.tasks.is_empty() => {
-                self.take_finished(finished.map_err(EngineError::from_join)?);
+                self.take_finished(finished.map_err(EngineError::from_join)?)?;
                 // Where outcomes come faster than they are booked, callers are answered in between.
                 if let Ok(command) = self.commands.try_recv() {
                     self.obey(command);
@@ -348,6 +367,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 Ok(())
             }
             () = others, if others_wait => Ok(()),
+            // A sweep goes on while nothing else is to be done.
+            () = tokio::task::yield_now(), if sweeps => Ok(()),
             () = timer => Ok(()),
         }
     }

@@ -11,6 +11,7 @@ use crate::booking::evidence;
 use crate::clock::Clock;
 use crate::clock::Timestamp;
 use crate::critic::{PageJudge, Verdict};
+use crate::features::{PageSketch, SourceFacts, TermWeights};
 use crate::fetch::robots::RobotsAnswer;
 use crate::fetch::{FetchError, Outcome, Redirect, Request, Response, Source};
 use crate::frontier::Lease;
@@ -47,6 +48,8 @@ pub(super) struct JudgedPage {
     /// Fingerprint and host (index into `hosts`) of each link's target.
     pub(super) targets: Vec<(UrlId, u32)>,
     pub(super) hosts: Vec<HostKey>,
+    /// For a scorer that looks at pages.
+    pub(super) sketch: Option<Arc<PageSketch>>,
 }
 
 /// What a task needs besides its lease.
@@ -56,6 +59,8 @@ pub(super) struct Workbench<S, C> {
     pub(super) judge: Arc<dyn PageJudge>,
     /// As many permits as cores: parsing more pages at once only costs memory.
     pub(super) parsers: Arc<Semaphore>,
+    /// What pages are hashed with for the scorer, if it looks at them.
+    pub(super) weights: Option<Arc<TermWeights>>,
 }
 
 impl<S, C: Clone> Clone for Workbench<S, C> {
@@ -65,6 +70,7 @@ impl<S, C: Clone> Clone for Workbench<S, C> {
             clock: self.clock.clone(),
             judge: Arc::clone(&self.judge),
             parsers: Arc::clone(&self.parsers),
+            weights: self.weights.clone(),
         }
     }
 }
@@ -81,7 +87,7 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let outcome = self.source.fetch(request).await;
         let at = self.clock.now();
         let done = match outcome {
-            Outcome::Response(response) => self.read(&url, response, limits).await,
+            Outcome::Response(response) => self.read(&url, response, limits, lease.depth).await,
             Outcome::Redirect(redirect) => Done::Redirect(redirect),
             Outcome::Failure(error) => Done::Failure(error),
         };
@@ -93,7 +99,13 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         }
     }
 
-    async fn read(&self, url: &CanonicalUrl, response: Response, limits: PageLimits) -> Done {
+    async fn read(
+        &self,
+        url: &CanonicalUrl,
+        response: Response,
+        limits: PageLimits,
+        depth: u16,
+    ) -> Done {
         let kind = DocumentKind::of(response.content_type.as_deref(), &response.body);
         let Some(kind) = kind else {
             let content_type = response.content_type.unwrap_or_default();
@@ -103,7 +115,8 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let _permit = self.parsers.acquire().await;
         let judge = Arc::clone(&self.judge);
         let url = url.clone();
-        let work = move || judge_page(&url, response, kind, &limits, judge.as_ref());
+        let hashed = self.weights.clone().map(|weights| (weights, depth));
+        let work = move || judge_page(&url, response, kind, &limits, judge.as_ref(), hashed);
         match tokio::task::spawn_blocking(work).await {
             Ok(page) => Done::Page(Box::new(page)),
             // A panic in the parser or the judge is a fault of ours: it ends the crawl with words.
@@ -120,6 +133,7 @@ fn judge_page(
     kind: DocumentKind,
     limits: &PageLimits,
     judge: &dyn PageJudge,
+    hashed: Option<(Arc<TermWeights>, u16)>,
 ) -> JudgedPage {
     let source = PageSource {
         url,
@@ -129,6 +143,12 @@ fn judge_page(
     let page = Page::parse(&source, kind, limits);
     let verdict = judge.judge(&page);
     let (targets, hosts) = targets_of(&page);
+    let sketch = hashed.map(|(weights, depth)| {
+        let best = verdict.best.first();
+        let class = best.and_then(|best| judge.class_names().get(usize::from(best.class.0)));
+        let facts = SourceFacts::new(verdict.log_odds, class.map(String::as_str), depth);
+        Arc::new(PageSketch::new(url, &page, facts, &weights))
+    });
     JudgedPage {
         body_digest: xxhash_rust::xxh3::xxh3_64(&response.body),
         evidence: evidence::encode(&page),
@@ -137,6 +157,7 @@ fn judge_page(
         verdict,
         targets,
         hosts,
+        sketch,
     }
 }
 

@@ -70,8 +70,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             kinds: Kinds::Pages,
         };
         let RobotsPolicy::Obey(cache) = &self.robots else {
-            self.spawn_fetch(lease, request);
-            return Ok(());
+            return self.spawn_fetch(lease, request);
         };
         match cache.lookup(&url, now) {
             None => {
@@ -86,17 +85,19 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
                 self.frontier.give_back(lease, now, until);
             }
-            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request),
+            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request)?,
             Some(_) => self.refuse(lease, url, Refusal::Robots, now),
         }
         Ok(())
     }
 
-    fn spawn_fetch(&mut self, lease: Lease, request: Request) {
+    fn spawn_fetch(&mut self, lease: Lease, request: Request) -> Result<(), EngineError> {
+        self.prepare(&lease)?;
         let bench = self.bench.clone();
         self.out.insert(lease.number);
         self.tasks
             .spawn(bench.fetch(lease, request, self.spec.tuning.page));
+        Ok(())
     }
 
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.

@@ -9,8 +9,10 @@ mod commands;
 mod engine;
 mod flushing;
 mod handle;
+mod learning;
 mod lease_task;
 mod leasing;
+mod order;
 mod progress;
 mod readmit;
 mod report;
@@ -24,10 +26,14 @@ mod waiters;
 pub use commands::SEED_PRIORITY;
 pub use engine::{Engine, EngineError, EngineParts, Pace, RobotsPolicy, World};
 pub use handle::{CrawlError, Handle};
+pub use order::CrawlOrder;
 pub use progress::{Progress, Tally};
 pub use report::page_row;
+pub use robots_task::{Asked, RobotsWays, ask_robots, delay_owed};
 pub use scope::{LinkView, Scope};
-pub use spec::{CrawlOrder, Spec, SpecError, Tuning, check_name, check_seeds, merged};
+pub use spec::{
+    Spec, SpecError, Tuning, check_contact, check_name, check_seeds, merged, user_agent,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
-//! Asking for a robots.txt: a task that follows its redirects as politely as pages are fetched.
+//! Asking for a robots.txt, whose redirects are followed as politely as pages are fetched.
 //!
-//! The task holds the lease of the host that the file is for. A redirect within that host waits for
+//! Whoever asks holds the lease of the host that the file is for. A redirect within that host waits for
 //! the host's delay; one to another host takes a lease of that host for its one request, so that
 //! nowhere two requests are under way, or follow each other too soon, because of a redirect.
 
@@ -16,7 +16,7 @@ use crate::fetch::robots::{
 };
 use crate::fetch::{FetchError, Request, Source};
 use crate::frontier::{HostCalendar, Lease};
-use crate::url::CanonicalUrl;
+use crate::url::{CanonicalUrl, HostKey};
 
 /// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
 const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
@@ -25,7 +25,7 @@ const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The delay owed to the host of `url`: the crawl's `own`, or its robots.txt's if that is longer.
-pub(super) fn delay_owed(
+pub fn delay_owed(
     cache: &RobotsCache,
     own: Duration,
     url: &CanonicalUrl,
@@ -38,20 +38,39 @@ pub(super) fn delay_owed(
     own.max(asked.min(CRAWL_DELAY_MAX))
 }
 
-/// What following redirects takes besides the workbench.
-pub(super) struct RobotsWays {
-    pub(super) calendar: HostCalendar,
-    pub(super) cache: RobotsCache,
+/// What following redirects takes besides a source and a clock.
+pub struct RobotsWays {
+    /// Lends the hosts that redirects lead to.
+    pub calendar: HostCalendar,
+    /// Knows the delays that hosts ask for.
+    pub cache: RobotsCache,
     /// The crawl's own delay.
-    pub(super) delay: Duration,
+    pub delay: Duration,
     /// Becomes true when the crawl is shut down: then nothing is waited for any more.
-    pub(super) closing: watch::Receiver<bool>,
+    pub closing: watch::Receiver<bool>,
+}
+
+/// What came of asking for a robots.txt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// What holds for the origin.
+    Answer(RobotsAnswer),
+    /// The guard forbids the host itself: nothing was asked, and nothing is known of it.
+    Forbidden(IpAddr),
+    /// The crawl was shut down while redirects waited for their hosts.
+    NotAsked,
 }
 
 impl<S: Source, C: Clock> Workbench<S, C> {
     /// Gets the robots.txt for the leased link, which is not asked for itself.
     pub(super) async fn robots(self, lease: Lease, request: Request, ways: RobotsWays) -> Finished {
-        let done = self.follow(&lease, &request, ways).await;
+        let home = lease.host.host();
+        let asked = ask_robots(self.source.as_ref(), &self.clock, home, &request, ways).await;
+        let done = match asked {
+            Asked::Answer(answer) => Done::Robots(answer),
+            Asked::Forbidden(address) => Done::Failure(FetchError::Address(address)),
+            Asked::NotAsked => Done::NotAsked,
+        };
         Finished {
             lease,
             url: request.url,
@@ -59,43 +78,70 @@ impl<S: Source, C: Clock> Workbench<S, C> {
             at: self.clock.now(),
         }
     }
+}
 
-    /// The answer; or that the crawl was closed before there was one, or that its guard forbids the
-    /// host, which both say nothing of the host.
-    async fn follow(&self, lease: &Lease, request: &Request, mut ways: RobotsWays) -> Done {
-        let Ok(robots_url) = Origin::of(&request.url).robots_url() else {
-            return Done::Robots(RobotsAnswer::UNREACHABLE);
+/// Gets the robots.txt that holds for the URL of `request`, which is not asked for itself, with the
+/// user agent, limits and guard of `request`. The caller holds the lease of `home`, the URL's host.
+pub async fn ask_robots<S: Source, C: Clock>(
+    source: &S,
+    clock: &C,
+    home: &HostKey,
+    request: &Request,
+    ways: RobotsWays,
+) -> Asked {
+    let walk = Walk {
+        source,
+        clock,
+        home,
+        request,
+    };
+    walk.follow(ways).await
+}
+
+/// On the way to a robots.txt.
+struct Walk<'a, S, C> {
+    source: &'a S,
+    clock: &'a C,
+    /// The leased host.
+    home: &'a HostKey,
+    request: &'a Request,
+}
+
+impl<S: Source, C: Clock> Walk<'_, S, C> {
+    async fn follow(&self, mut ways: RobotsWays) -> Asked {
+        let Ok(robots_url) = Origin::of(&self.request.url).robots_url() else {
+            return Asked::Answer(RobotsAnswer::UNREACHABLE);
         };
-        let mut hop = robots_hop(self.source.as_ref(), robots_url, request).await;
+        let mut hop = robots_hop(self.source, robots_url, self.request).await;
         if let Hop::Forbidden(address) = hop {
-            return Done::Failure(FetchError::Address(address));
+            return Asked::Forbidden(address);
         }
         // When the leased host was last asked.
         let mut asked_at = self.clock.now();
         for _ in 0..ROBOTS_REDIRECTS_MAX {
             let url = match hop {
-                Hop::Answer(answer) => return Done::Robots(answer),
+                Hop::Answer(answer) => return Asked::Answer(answer),
                 Hop::Redirect(target) => target,
                 // A redirect that is not permitted must not become a permission.
-                Hop::Forbidden(address) => return Done::Robots(led_astray(address)),
+                Hop::Forbidden(address) => return Asked::Answer(led_astray(address)),
             };
-            let next = if url.host_key() == *lease.host.host() {
-                let next = self.hop_at_home(url, request, asked_at, &mut ways).await;
+            let next = if url.host_key() == *self.home {
+                let next = self.hop_at_home(url, asked_at, &mut ways).await;
                 asked_at = self.clock.now();
                 next
             } else {
-                self.hop_elsewhere(url, request, &mut ways).await
+                self.hop_elsewhere(url, &mut ways).await
             };
             let Some(next) = next else {
                 if *ways.closing.borrow() {
-                    return Done::NotAsked;
+                    return Asked::NotAsked;
                 }
-                tracing::debug!(url = %request.url, "redirects of robots.txt lead to a busy host");
-                return Done::Robots(RobotsAnswer::UNREACHABLE);
+                tracing::debug!(url = %self.request.url, "redirects of robots.txt lead to a busy host");
+                return Asked::Answer(RobotsAnswer::UNREACHABLE);
             };
             hop = next;
         }
-        Done::Robots(match hop {
+        Asked::Answer(match hop {
             Hop::Answer(answer) => answer,
             Hop::Redirect(_) => RobotsAnswer::AllowAll,
             Hop::Forbidden(address) => led_astray(address),
@@ -106,7 +152,6 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     async fn hop_at_home(
         &self,
         url: CanonicalUrl,
-        request: &Request,
         asked_at: Timestamp,
         ways: &mut RobotsWays,
     ) -> Option<Hop> {
@@ -116,25 +161,20 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         if ways.is_parked(&url, self.clock.now()) {
             return None;
         }
-        Some(robots_hop(self.source.as_ref(), url, request).await)
+        Some(robots_hop(self.source, url, self.request).await)
     }
 
     /// A hop to a host that is leased for it; `None` if it may not be made, or not soon enough.
-    async fn hop_elsewhere(
-        &self,
-        url: CanonicalUrl,
-        request: &Request,
-        ways: &mut RobotsWays,
-    ) -> Option<Hop> {
+    async fn hop_elsewhere(&self, url: CanonicalUrl, ways: &mut RobotsWays) -> Option<Hop> {
         let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
         let patience = delay.saturating_add(PATIENCE);
         let host = url.host_key();
-        let leased = (ways.calendar).lease_within(&host, &self.clock, delay, patience);
+        let leased = (ways.calendar).lease_within(&host, self.clock, delay, patience);
         let other = unless_closing(&mut ways.closing, leased).await??;
         if ways.is_parked(&url, self.clock.now()) {
             return None;
         }
-        let hop = robots_hop(self.source.as_ref(), url, request).await;
+        let hop = robots_hop(self.source, url, self.request).await;
         let ended_at = self.clock.now();
         let asked_for = match &hop {
             Hop::Answer(answer) => answer.retry_after(),
@@ -152,6 +192,7 @@ fn led_astray(address: IpAddr) -> RobotsAnswer {
     RobotsAnswer::Unreachable {
         retry_after: None,
         cause: Some(format!("robots.txt leads elsewhere: {error}").into()),
+        failure: None,
     }
 }
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::order::CrawlOrder;
 use super::scope::Scope;
 use crate::fetch::FetchLimits;
-use crate::frontier::{Combine, FrontierParams};
+use crate::frontier::FrontierParams;
 use crate::page::PageLimits;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -32,54 +33,6 @@ impl SpecError {
         Self {
             field: field.into(),
             problem: problem.into(),
-        }
-    }
-}
-
-/// How a crawl orders its frontier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CrawlOrder {
-    /// the best parent's log odds
-    #[default]
-    Baseline,
-    /// the first parent's log odds, frozen
-    BaselineFirst,
-    /// by discovery
-    BreadthFirst,
-}
-
-impl CrawlOrder {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Baseline, Self::BaselineFirst, Self::BreadthFirst];
-
-    /// Its name, as a spec has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::BaselineFirst => "baseline-first",
-            Self::BreadthFirst => "breadth-first",
-        }
-    }
-
-    /// The order of this name.
-    ///
-    /// # Errors
-    /// Lists the names that there are.
-    pub fn from_name(name: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|order| order.name() == name)
-            .ok_or_else(|| {
-                let names: Vec<_> = Self::ALL.iter().map(|order| order.name()).collect();
-                format!("no order {name:?}; there are {}", names.join(", "))
-            })
-    }
-
-    /// How the priorities of several parents become one.
-    pub fn combine(self) -> Combine {
-        match self {
-            Self::Baseline => Combine::Best,
-            Self::BaselineFirst | Self::BreadthFirst => Combine::First,
         }
     }
 }
@@ -140,11 +93,7 @@ impl Tuning {
 
     /// The User-Agent that says who asks.
     pub fn user_agent(&self) -> String {
-        let version = env!("CARGO_PKG_VERSION");
-        match &self.contact {
-            Some(contact) => format!("apprentice/{version} (+{contact})"),
-            None => format!("apprentice/{version}"),
-        }
+        user_agent(self.contact.as_deref())
     }
 
     fn check(spec: &v1::CrawlSpec) -> Result<Self, SpecError> {
@@ -171,6 +120,15 @@ impl Tuning {
             },
             redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
         })
+    }
+}
+
+/// The User-Agent that says who asks.
+pub fn user_agent(contact: Option<&str>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match contact {
+        Some(contact) => format!("apprentice/{version} (+{contact})"),
+        None => format!("apprentice/{version}"),
     }
 }
 
@@ -281,7 +239,11 @@ pub fn check_name(name: &str) -> Result<(), SpecError> {
     ))
 }
 
-fn check_contact(contact: &str) -> Result<(), SpecError> {
+/// Checks who is to answer for requests.
+///
+/// # Errors
+/// [`SpecError`] says what a contact is.
+pub fn check_contact(contact: &str) -> Result<(), SpecError> {
     let printable = contact.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     let reachable =
         contact.contains('@') || contact.starts_with("http://") || contact.starts_with("https://");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::book::{self, Intake};
-use super::engine::{Engine, Pace, RobotsPolicy};
+use super::engine::{Engine, EngineError, Pace, RobotsPolicy};
 use super::lease_task::{Done, Finished, JudgedPage};
 use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
@@ -18,31 +18,31 @@ use crate::url::CanonicalUrl;
 const ROBOTS_TRIES_MAX: u32 = 3;
 
 impl<S: Source, C: Clock> Engine<S, C> {
-    pub(super) fn take_finished(&mut self, finished: Finished) {
+    pub(super) fn take_finished(&mut self, finished: Finished) -> Result<(), EngineError> {
         if self.pace == Pace::Live {
             self.out.remove(&finished.lease.number);
-            self.book(finished);
-            return;
+            return self.book(finished);
         }
         self.early.insert(finished.lease.number, finished);
+        Ok(())
     }
 
     /// In a replay: books the outcome whose turn it is, if it is there. One at a time, so that leases
     /// are made after each booking, however many outcomes have come by then.
-    pub(super) fn book_next_in_turn(&mut self) -> bool {
+    pub(super) fn book_next_in_turn(&mut self) -> Result<bool, EngineError> {
         let Some(entry) = self.early.first_entry() else {
-            return false;
+            return Ok(false);
         };
         if self.out.first() != Some(entry.key()) {
-            return false;
+            return Ok(false);
         }
         let (number, finished) = entry.remove_entry();
         self.out.remove(&number);
-        self.book(finished);
-        true
+        self.book(finished)?;
+        Ok(true)
     }
 
-    fn book(&mut self, finished: Finished) {
+    fn book(&mut self, finished: Finished) -> Result<(), EngineError> {
         let Finished {
             lease,
             url,
@@ -50,20 +50,26 @@ impl<S: Source, C: Clock> Engine<S, C> {
             at: finished_at,
         } = finished;
         let next_at = finished_at.after(self.delay_of(&url));
+        let number = lease.number;
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
             Done::Robots(answer) => self.book_robots(lease, &url, &answer, finished_at),
-            Done::Page(page) => self.book_page(lease, url, *page, finished_at, next_at),
+            Done::Page(page) => self.book_page(lease, url, *page, finished_at, next_at)?,
             Done::Redirect(redirect) => {
                 let facts = book::lease_facts(&lease, url, finished_at, next_at);
                 let hops = lease.hops.saturating_add(1);
                 let event =
                     self.with_intake(|intake, _| book::of_redirect(facts, redirect, hops, intake));
                 lease.host.release(finished_at, next_at);
+                if let Event::Redirect(redirect) = &event {
+                    self.note_redirect(redirect);
+                }
                 self.append(event);
             }
             Done::Failure(error) => self.book_failure(lease, url, &error, finished_at, next_at),
         }
+        self.forget_prepared(number);
+        Ok(())
     }
 
     fn book_page(
@@ -73,12 +79,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         judged: JudgedPage,
         finished_at: Timestamp,
         next_at: Timestamp,
-    ) {
+    ) -> Result<(), EngineError> {
         self.trouble = None;
         let facts = book::lease_facts(&lease, url, finished_at, next_at);
+        let sketch = judged.sketch.clone();
         let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
+        let number = lease.number;
         lease.host.release(finished_at, next_at);
-        self.append(event);
+        let seq = self.append(event);
+        Ok(self.learn(number, seq, sketch)?)
     }
 
     fn book_failure(

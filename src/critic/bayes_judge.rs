@@ -7,6 +7,7 @@ use crate::critic::judge::{ClassId, PageJudge, Verdict};
 use crate::critic::model::CriticModel;
 use crate::critic::posterior::{FocusClasses, verdict};
 use crate::critic::teach::{Lesson, Teachable};
+use crate::critic::weights::narrow;
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
 
@@ -66,6 +67,29 @@ impl PageJudge for BayesJudge {
 
     fn class_names(&self) -> &[String] {
         self.model.class_names()
+    }
+
+    fn term_weights(&self) -> Vec<(String, f32)> {
+        let bayes = self.model.bayes();
+        let terms = bayes.terms();
+        // [rest, focus]: the sum over its classes of Pr(term | class), and how many there are.
+        let mut shares = [vec![0.0_f64; terms], vec![0.0_f64; terms]];
+        let (mut unseen, mut classes) = ([0.0_f64; 2], [0.0_f64; 2]);
+        for (class, inside) in bayes.classes().iter().zip(&self.focus.inside) {
+            let total: f64 = class.terms.iter().map(|(_, n)| *n as f64).sum();
+            let total = total + bayes.alpha() * terms as f64;
+            let side = usize::from(*inside);
+            classes[side] += 1.0;
+            unseen[side] += bayes.alpha() / total;
+            for (term, n) in &class.terms {
+                shares[side][*term as usize] += *n as f64 / total;
+            }
+        }
+        let share = |side: usize, term: usize| (shares[side][term] + unseen[side]) / classes[side];
+        let words = self.model.vocabulary().iter().enumerate();
+        words
+            .map(|(term, word)| (word.clone(), narrow((share(1, term) / share(0, term)).ln())))
+            .collect()
     }
 
     fn teachable(&self) -> Option<&dyn Teachable> {

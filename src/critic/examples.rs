@@ -5,16 +5,20 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::thread;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, ArchivedResponse};
 use crate::critic::{TrainError, Trainer};
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
-use crate::taxonomy::{Example, ExampleFolder, ExampleTable};
+use crate::taxonomy::{
+    Distinct, Example, ExampleFolder, ExampleTable, SharedRule, Source, SourceError, SourceKind,
+};
 use crate::url::CanonicalUrl;
 
 /// Examples read before any of them is learned from; bounds the pages in memory.
 const CHUNK: usize = 256;
 /// The largest file that is read as an example, in bytes.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Redirects that are followed from one URL within an archive.
+const REDIRECTS_MAX: usize = 10;
 /// A URL for pages that come from files: nothing is fetched from it.
 const NOWHERE: &str = "http://localhost/";
 
@@ -27,19 +31,26 @@ pub struct ReadExample {
     pub url: String,
     /// The page, or what stands in the way.
     pub page: Result<Page, String>,
+    /// The page could not be had, for this reason, and title and description stand for it.
+    pub stand_in_for: Option<String>,
 }
 
-/// Reads the examples of a table: from their own text where the table has it, else from the archive.
-/// `take` gets them in the order of the table.
+/// Reads the examples of a table: from their own text where the table has it, else from the archive,
+/// whose redirects are followed; where the archive lacks the page, title and description stand for
+/// it. `take` gets them in the order of the table.
 pub fn read_table<E>(
     table: &ExampleTable,
     archive: Option<&Archive>,
     take: impl FnMut(ReadExample) -> Result<(), E>,
 ) -> Result<(), E> {
-    let read = |example: &Example| ReadExample {
-        topic: example.topic.clone(),
-        url: example.url.clone(),
-        page: page_of(example, archive),
+    let read = |example: &Example| {
+        let (page, stand_in_for) = page_of(example, archive);
+        ReadExample {
+            topic: example.topic.clone(),
+            url: example.url.clone(),
+            page,
+            stand_in_for,
+        }
     };
     on_all_cores(&table.examples, read, take)
 }
@@ -55,9 +66,48 @@ pub fn read_folder<E>(
             topic: file.topic.clone(),
             url: file.path.display().to_string(),
             page: page_of_file(&file.path),
+            stand_in_for: None,
         },
         take,
     )
+}
+
+/// Reads the examples of any source, repeated ones once, in its order: from their own text where the
+/// source has it, from its files if it is a folder, else from the archive.
+///
+/// # Errors
+/// [`SourceError`] as `E`, and whatever `take` says.
+pub fn read_source<E: From<SourceError>>(
+    source: &mut Source,
+    archive: Option<&Archive>,
+    mut take: impl FnMut(ReadExample) -> Result<(), E>,
+) -> Result<(), E> {
+    let folder = (source.kind() == SourceKind::Folder).then(|| source.path().to_owned());
+    let read = |example: &Example| {
+        let (page, stand_in_for) = match &folder {
+            Some(folder) => (page_of_file(&folder.join(&example.url)), None),
+            None => page_of(example, archive),
+        };
+        ReadExample {
+            topic: example.topic.clone(),
+            url: example.url.clone(),
+            page,
+            stand_in_for,
+        }
+    };
+    let mut distinct = Distinct::new(SharedRule::Keep);
+    let mut chunk: Vec<Example> = Vec::with_capacity(CHUNK);
+    loop {
+        chunk.clear();
+        for example in source.by_ref().take(CHUNK) {
+            chunk.push(example?);
+        }
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        chunk.retain(|example| distinct.take(example));
+        on_all_cores(&chunk, read, &mut take)?;
+    }
 }
 
 /// Gives an example to a trainer: its page, or the reason why it has none.
@@ -88,21 +138,50 @@ pub fn page_of_bytes(url: &CanonicalUrl, body: &[u8]) -> Result<Page, String> {
     Ok(Page::parse(&source, kind, &PageLimits::default()))
 }
 
-fn page_of(example: &Example, archive: Option<&Archive>) -> Result<Page, String> {
-    if let Some(text) = example.own_text() {
-        return page_of_text(&text);
+/// The page, and why it is only its title and description if it is.
+fn page_of(example: &Example, archive: Option<&Archive>) -> (Result<Page, String>, Option<String>) {
+    let own_text = example.own_text();
+    let from_archive = match archive {
+        Some(archive) if example.text.trim().is_empty() => archived_page(&example.url, archive),
+        _ => {
+            let lack = "the table has no text of it, and no archive was given";
+            let page = own_text.map_or(Err(lack.to_owned()), |text| page_of_text(&text));
+            return (page, None);
+        }
+    };
+    match (from_archive, own_text) {
+        (Err(reason), Some(text)) => (page_of_text(&text), Some(reason)),
+        (page, _) => (page, None),
     }
-    let archive = archive.ok_or("the table has no text of it, and no archive was given")?;
-    let url = CanonicalUrl::parse(&example.url).map_err(|error| error.to_string())?;
-    let answer = archive
-        .get(&url)
-        .map_err(|error| error.to_string())?
-        .ok_or("not in the archive")?;
+}
+
+/// The page that the archive has for a URL, at the end of the redirects that it has.
+fn archived_page(url: &str, archive: &Archive) -> Result<Page, String> {
+    let mut url = CanonicalUrl::parse(url).map_err(|error| error.to_string())?;
+    for _ in 0..=REDIRECTS_MAX {
+        let answer = archive
+            .answer(&url)
+            .map_err(|error| error.to_string())?
+            .ok_or("not in the archive")?;
+        match answer.redirect_target(&url) {
+            Some(target) => url = target?,
+            None => return page_of_answer(&url, &answer),
+        }
+    }
+    Err(format!(
+        "more than {REDIRECTS_MAX} redirects in the archive"
+    ))
+}
+
+fn page_of_answer(url: &CanonicalUrl, answer: &ArchivedResponse) -> Result<Page, String> {
+    if !(200..300).contains(&answer.status) {
+        return Err(format!("the archive has status {} for it", answer.status));
+    }
     let content_type = answer.content_type.as_deref();
     let kind = DocumentKind::of(content_type, &answer.body)
         .ok_or_else(|| format!("content type {:?} is not read", content_type.unwrap_or("")))?;
     let source = PageSource {
-        url: &url,
+        url,
         content_type,
         body: &answer.body,
     };
@@ -165,6 +244,8 @@ fn on_all_cores<I: Sync, O: Send, E>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::{StoredAnswer, WarcWriter};
+    use crate::clock::Timestamp;
 
     #[test]
     fn order_is_kept_whatever_the_number_of_cores() {
@@ -211,5 +292,104 @@ mod tests {
             ["queries", "and", "joins"]
         );
         assert!(read[1].page.as_ref().unwrap_err().contains("archive"));
+    }
+
+    /// An archive with these answers: URL, status, Location or else an HTML body.
+    fn archive(answers: &[(&str, u16, &str)]) -> Archive {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.warc.gz");
+        let mut writer = WarcWriter::create(&path, "tests", Timestamp(0)).unwrap();
+        for (url, status, text) in answers {
+            let is_redirect = (300..400).contains(status);
+            let name = if is_redirect {
+                "Location"
+            } else {
+                "Content-Type"
+            };
+            let value = if is_redirect { text } else { "text/html" };
+            let answer = StoredAnswer {
+                url: &CanonicalUrl::parse(url).unwrap(),
+                fetched: Timestamp(0),
+                status: *status,
+                headers: &[(name.to_owned(), value.to_owned())],
+                body: if is_redirect { b"" } else { text.as_bytes() },
+            };
+            writer.write_answer(&answer).unwrap();
+        }
+        Archive::open(&[&path]).unwrap()
+    }
+
+    fn read_one(example: Example, archive: &Archive) -> ReadExample {
+        let table = ExampleTable {
+            examples: vec![example],
+            repeated: 0,
+        };
+        let mut read = Vec::new();
+        let done: Result<(), ()> = read_table(&table, Some(archive), |example| {
+            read.push(example);
+            Ok(())
+        });
+        assert_eq!(done, Ok(()));
+        read.remove(0)
+    }
+
+    fn at(url: &str, title: &str, text: &str) -> Example {
+        Example {
+            topic: "a".into(),
+            url: url.into(),
+            title: title.into(),
+            text: text.into(),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn archived_redirects_are_followed_to_the_page_and_not_in_circles() {
+        let archive = archive(&[
+            ("http://a.test/", 301, "/home"),
+            ("http://a.test/home", 302, "https://b.test/x"),
+            ("https://b.test/x", 200, "<p>joins"),
+            ("http://a.test/loop", 301, "/loop"),
+            ("http://a.test/astray", 301, "mailto:x@a.test"),
+        ]);
+        let page = |url: &str| read_one(at(url, "", ""), &archive).page;
+        assert_eq!(page("http://a.test/").unwrap().vocabulary, ["joins"]);
+        // Stored under the other scheme only.
+        assert_eq!(page("http://b.test/x").unwrap().vocabulary, ["joins"]);
+        let reason = page("http://a.test/loop").unwrap_err();
+        assert_eq!(reason, "more than 10 redirects in the archive");
+        let reason = page("http://a.test/astray").unwrap_err();
+        assert!(reason.contains("redirects to"), "{reason}");
+    }
+
+    #[test]
+    fn title_and_description_stand_in_where_the_archive_lacks_the_page() {
+        let archive = archive(&[
+            ("http://a.test/had", 200, "<p>joins"),
+            ("http://a.test/gone", 404, "<p>sorry"),
+        ]);
+        let read = |url, title, text| read_one(at(url, title, text), &archive);
+        let words = |read: &ReadExample| read.page.as_ref().unwrap().vocabulary.clone();
+        let had = read("http://a.test/had", "queries", "");
+        assert_eq!(
+            (words(&had), had.stand_in_for),
+            (vec!["joins".into()], None)
+        );
+        for (url, reason) in [
+            ("http://a.test/lost", "not in the archive"),
+            ("http://a.test/gone", "the archive has status 404 for it"),
+            ("no url", "relative URL without a base"),
+        ] {
+            let lost = read(url, "queries", "");
+            assert_eq!(words(&lost), ["queries"]);
+            let why = lost.stand_in_for.unwrap();
+            assert!(why.contains(reason), "{why}");
+            let nothing = read(url, "", "");
+            assert_eq!(nothing.stand_in_for, None);
+            assert!(nothing.page.unwrap_err().contains(reason));
+        }
+        // The text of the page itself goes before the archive, as it always did.
+        let own = read("http://a.test/had", "queries", "tables");
+        assert_eq!(words(&own), ["queries", "tables"]);
     }
 }

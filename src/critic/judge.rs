@@ -56,6 +56,12 @@ pub trait PageJudge: Send + Sync + 'static {
     /// The names of the classes, by [`ClassId`].
     fn class_names(&self) -> &[String];
 
+    /// For each word that it knows ln (Pr(word | focus) / Pr(word | rest)); empty for a judge that
+    /// does not go by words.
+    fn term_weights(&self) -> Vec<(String, f32)> {
+        Vec::new()
+    }
+
     /// This judge as one that can be taught, if it can.
     fn teachable(&self) -> Option<&dyn Teachable> {
         None

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 pub use open_files::raise_open_files;
+pub use signals::Signals;
 
 use crate::clock::{Clock, SystemClock};
 use crate::control::{CrawlerService, DaemonInfo, ListenError, Listeners, TcpOptions};
@@ -74,7 +75,7 @@ pub async fn run(
     options: DaemonOptions,
     ready: impl FnOnce(&Listeners),
 ) -> Result<(), DaemonError> {
-    let mut signals = signals::Signals::listen().map_err(DaemonError::Signals)?;
+    let mut signals = Signals::listen().map_err(DaemonError::Signals)?;
     raise_open_files();
     let clock = SystemClock::new();
     let dir = DataDir::open(&options.data)?;

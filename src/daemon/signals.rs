@@ -1,17 +1,21 @@
-//! The signals that stop a daemon.
+//! The signals that stop a daemon, or whatever else stops cleanly.
 
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// SIGTERM and SIGINT, from the moment that this exists.
-pub(super) struct Signals {
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    pub(super) fn listen() -> io::Result<Self> {
+    /// From now on they no longer end the process.
+    ///
+    /// # Errors
+    /// What the system says if it delivers none.
+    pub fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -19,7 +23,7 @@ impl Signals {
     }
 
     /// The name of the next one.
-    pub(super) async fn next(&mut self) -> &'static str {
+    pub async fn next(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",

@@ -44,9 +44,15 @@ pub(super) struct Host {
 
 /// A link in the queue. Lazily deleted: a link whose key has changed has a second entry.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(super) struct Entry {
     key: OrderKey,
     slot: u32,
+}
+
+impl Entry {
+    pub(super) fn of(slot: u32, key: OrderKey) -> Self {
+        Self { key, slot }
+    }
 }
 
 impl Host {
@@ -74,6 +80,12 @@ impl Host {
             key: links.get(slot).order_key(),
             slot,
         });
+    }
+
+    /// Takes `entries`, all that wait here, for the queue.
+    pub(super) fn requeue(&mut self, entries: Vec<Entry>) {
+        debug_assert_eq!(entries.len(), self.waiting as usize);
+        self.queue = BinaryHeap::from(entries);
     }
 
     /// Makes the best entry a true one, after a link has been taken out.

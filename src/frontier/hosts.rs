@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::host_queue::{Host, Place};
+use super::host_queue::{Entry, Host, Place};
 use super::links::{Links, OrderKey};
 use crate::clock::Timestamp;
 use crate::url::HostKey;
@@ -102,6 +102,12 @@ impl Hosts {
     pub(super) fn link_rose(&mut self, slot: u32, links: &Links) {
         let number = links.get(slot).host;
         self.get_mut(number).push(slot, links);
+        self.settle(number);
+    }
+
+    /// The waiting links of the host have other keys than before: `entries` are all of them.
+    pub(super) fn requeue(&mut self, number: u32, entries: Vec<Entry>) {
+        self.get_mut(number).requeue(entries);
         self.settle(number);
     }
 

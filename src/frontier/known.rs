@@ -1,10 +1,9 @@
 //! Which URLs are known, and what became of each: 16 bytes a URL.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::booking::{Refusal, Seq};
-use crate::url::UrlId;
+use crate::url::{FingerprintState, UrlId};
 
 /// What became of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub(super) enum Known {
 /// A map from fingerprints. Never iterated in an order that matters.
 #[derive(Debug, Default)]
 pub(super) struct KnownUrls {
-    states: HashMap<UrlId, Packed, BuildHasherDefault<Fingerprint>>,
+    states: HashMap<UrlId, Packed, FingerprintState>,
     fetched: u64,
     refused: u64,
 }
@@ -112,26 +111,6 @@ impl Packed {
             },
             None => Known::Fetched(Seq(number)),
         }
-    }
-}
-
-/// Passes a fingerprint through: it is a hash already.
-#[derive(Default)]
-pub(super) struct Fingerprint(u64);
-
-impl Hasher for Fingerprint {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
     }
 }
 

@@ -154,6 +154,11 @@ impl Link {
         }
     }
 
+    /// Whether the link was first found there.
+    pub(super) fn is_first(&self, reference: Reference) -> bool {
+        self.first == PackedReference::of(reference)
+    }
+
     /// The references kept: the first, the best, then the others as they came.
     pub(super) fn references(&self) -> Vec<Reference> {
         let mut references = vec![self.first.unpack()];
@@ -203,6 +208,13 @@ impl Links {
         };
         self.free.push(slot);
         std::mem::replace(&mut self.records[slot as usize], gone)
+    }
+
+    /// The slots in use.
+    pub(super) fn slots(&self) -> Vec<u32> {
+        let all = (0..).zip(&self.records);
+        let used = all.filter(|(_, link)| link.first != PackedReference::NONE);
+        used.map(|(slot, _)| slot).collect()
     }
 
     /// Whether the link in `slot` waits with just this key.

@@ -2,18 +2,17 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use super::hosts::Hosts;
-use super::known::{Fingerprint, Known, KnownUrls};
+use super::known::{Known, KnownUrls};
 use super::lease::{Lease, Next};
 use super::links::Links;
 use super::params::FrontierParams;
 use super::returns::{Returned, Returns};
 use super::{Held, HostCalendar, HostLease};
 use crate::clock::Timestamp;
-use crate::url::{CanonicalUrl, UrlId};
+use crate::url::{CanonicalUrl, FingerprintState, UrlId};
 
 /// The links of one crawl.
 ///
@@ -36,7 +35,7 @@ pub struct Frontier {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     returned: Vec<Returned>,
-    pub(super) targets: HashSet<UrlId, BuildHasherDefault<Fingerprint>>,
+    pub(super) targets: HashSet<UrlId, FingerprintState>,
     pub(super) host_numbers: Vec<Option<u32>>,
 }
 

@@ -8,15 +8,16 @@ use std::time::Duration;
 use prost::Message;
 use rand::seq::SliceRandom;
 
+use super::crawler::{Crawler, OracleScorer};
 use super::labels::{Labels, LabelsError, TableJudge};
 use super::shelf::ArchiveShelf;
 use super::start::{Start, far_seeds};
+use crate::apprentice::LinkScorer;
 use crate::archive::Archive;
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use crate::clock::{SimulatedClock, Timestamp, chance};
 use crate::crawl::{
-    CrawlOrder, Engine, EngineError, EngineParts, Pace, RobotsPolicy, SEED_PRIORITY, SpecError,
-    World,
+    Engine, EngineError, EngineParts, Pace, RobotsPolicy, SEED_PRIORITY, SpecError, World,
 };
 use crate::critic::{BayesJudge, CriticModel, JudgeError, PageJudge};
 use crate::fetch::ReplaySource;
@@ -33,7 +34,7 @@ pub const SEEDS_A_SET: usize = 10;
 #[derive(Clone, Debug)]
 pub struct ContestSpec {
     /// The crawlers.
-    pub crawlers: Vec<CrawlOrder>,
+    pub crawlers: Vec<Crawler>,
     /// The topics, each a focus of its own.
     pub topics: Vec<String>,
     /// Fetches that count, a crawl.
@@ -68,6 +69,9 @@ pub enum ContestError {
     /// The labels cannot judge it.
     #[error(transparent)]
     Labels(#[from] LabelsError),
+    /// Nobody knows the truth.
+    #[error("the oracle goes by the labels, and there are none; give --labels TABLE")]
+    NoOracle,
     /// A replay broke.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -102,7 +106,7 @@ pub struct Bench {
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The crawler.
-    pub crawler: CrawlOrder,
+    pub crawler: Crawler,
     /// The topic.
     pub topic: String,
     /// The number of its seed set, from 0.
@@ -119,7 +123,7 @@ pub struct Entry {
 
 /// Where an entry begins.
 struct Job {
-    crawler: CrawlOrder,
+    crawler: Crawler,
     topic: String,
     seed_set: u32,
     seeds: Vec<CanonicalUrl>,
@@ -257,7 +261,7 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         topics: vec![job.topic.clone()],
         critic: PathBuf::from("given").display().to_string(),
         budget: spec.budget,
-        order: job.crawler.name().to_owned(),
+        order: job.crawler.order().name().to_owned(),
         seed: spec.seed,
         scope: Some(v1::Scope {
             pages_per_host_max: spec.host_cap.unwrap_or(0),
@@ -289,6 +293,13 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
     let archive = Arc::clone(&world.archive);
     let closed: World = Arc::new(move |url| archive.answers(url));
     let judge: Arc<dyn PageJudge> = Arc::clone(&job.judge) as _;
+    let scorer: Option<Box<dyn LinkScorer>> = match job.crawler {
+        Crawler::Order(_) => None,
+        Crawler::Oracle => {
+            let labels = world.labels.as_ref().ok_or(ContestError::NoOracle)?;
+            Some(Box::new(OracleScorer::new(labels, &job.topic)?))
+        }
+    };
     let parts = EngineParts {
         source: Arc::new(ReplaySource::new(ArchiveShelf(Arc::clone(&world.archive)))),
         clock: SimulatedClock::starting_at(start),
@@ -301,6 +312,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
         parsers: 1,
         guard_note: String::new(),
         needs_contact: false,
+        scorer,
     };
     let (engine, handle) = Engine::open(parts)?;
     // One small runtime a replay: its engine is the only task that waits.
@@ -343,12 +355,4 @@ fn judged_curve(
         true
     })?;
     Ok(curve)
-}
-
-/// The crawler of this name.
-///
-/// # Errors
-/// Lists the names that there are.
-pub fn crawler_of(name: &str) -> Result<CrawlOrder, String> {
-    CrawlOrder::from_name(name)
 }

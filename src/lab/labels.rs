@@ -176,6 +176,12 @@ pub struct TableJudge<'a> {
 }
 
 impl TableJudge<'_> {
+    /// The relevance of every URL that the table has.
+    pub fn all(&self) -> HashMap<UrlId, f32> {
+        let urls = self.labels.rows.keys();
+        urls.map(|url| (*url, self.relevance(*url))).collect()
+    }
+
     /// The relevance of a URL, in [0, 1].
     pub fn relevance(&self, url: UrlId) -> f32 {
         let Some(row) = self.labels.rows.get(&url) else {

@@ -1,13 +1,15 @@
 //! Would another crawler have done better? Archives replayed, crawlers side by side, reports.
 
 mod contest;
+mod crawler;
 mod labels;
 pub mod report;
 mod shelf;
 mod start;
 pub mod toyweb;
 
-pub use contest::{Bench, ContestError, ContestSpec, Entry, SEEDS_A_SET, crawler_of, run};
+pub use contest::{Bench, ContestError, ContestSpec, Entry, SEEDS_A_SET, run};
+pub use crawler::Crawler;
 pub use labels::{Labels, LabelsError, TableJudge};
 pub use report::{ReportError, Summary};
 pub use shelf::ArchiveShelf;

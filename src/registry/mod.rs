@@ -422,6 +422,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
             parsers: std::thread::available_parallelism().map_or(1, usize::from),
             guard_note: self.shared.guard_note.clone(),
             needs_contact: self.shared.needs_contact,
+            scorer: None,
         };
         let (engine, handle) = on_blocking_pool(move || Ok(Engine::open(parts)?)).await?;
         let broken = Arc::new(OnceLock::new());

@@ -10,4 +10,4 @@ mod id;
 
 pub use canonical::{CanonicalUrl, UrlError};
 pub use host::{HostKey, registrable_domain};
-pub use id::UrlId;
+pub use id::{FingerprintHasher, FingerprintState, UrlId};

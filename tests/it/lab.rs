@@ -199,7 +199,10 @@ fn the_summary_can_be_printed_as_json() {
 #[test]
 fn the_same_comparison_gives_the_same_bytes_whatever_runs_at_once() {
     for flight in ["", "--in-flight 4 --delay-ms 700"] {
-        let words = format!("--labels labels.csv --budget 150 --seed-sets 2 --seed 3 {flight}");
+        let words = format!(
+            "--labels labels.csv --budget 150 --seed-sets 2 --seed 3 \
+             --crawlers breadth-first,baseline,nb,ftrl,oracle {flight}"
+        );
         let first = SHELF.compare(&words).curves();
         for workers in ["", "--workers 1", "--workers 2", "--workers 4"] {
             let again = SHELF.compare(&format!("{words} {workers}")).curves();

@@ -15,6 +15,7 @@ const LAYERS: &[&str] = &[
     "control",
     "lab",
     "registry",
+    "collect",
     "crawl",
     "frontier",
     "apprentice",

@@ -16,5 +16,7 @@ mod lab;
 mod layers;
 mod simulation;
 mod support;
+mod taxonomy;
+mod taxonomy_fetch;
 mod tidy;
 mod topic;

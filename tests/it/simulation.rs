@@ -251,6 +251,7 @@ impl Simulation {
             parsers: 2,
             guard_note: String::new(),
             needs_contact: false,
+            scorer: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

@@ -1,6 +1,7 @@
 //! Archives written and read back.
 
 mod damage;
+mod recovery;
 mod writing;
 
 use std::fs;

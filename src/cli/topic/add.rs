@@ -120,8 +120,9 @@ fn take(
     let bare = bare.count();
     anyhow::ensure!(
         bare == 0 || archive.is_some(),
-        "{bare} examples are URLs, and no archive holds their pages; give one with --archive FILE.warc.gz \
-         (`apprentice taxonomy fetch` makes one of a table of URLs), or give the pages as files"
+        "{bare} examples are URLs, and no archive holds their pages; put them in a table (first line \
+         topic,url), fetch them with `apprentice taxonomy fetch TABLE --out FILE.warc.gz`, and give \
+         --archive FILE.warc.gz; or give the pages as files"
     );
     let mut add = |example: ReadExample| match &example.page {
         Ok(page) => extension.add(&example.url, page),

@@ -4,6 +4,7 @@ mod ends;
 mod failures;
 mod feedback;
 mod fold;
+mod learning;
 mod orders;
 mod redirects;
 mod replays;
@@ -191,6 +192,7 @@ impl Crawl {
             parsers: self.parsers,
             guard_note: String::new(),
             needs_contact: false,
+            scorer: None,
         }
     }
 

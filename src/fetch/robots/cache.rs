@@ -218,6 +218,7 @@ mod tests {
                 let answer = RobotsAnswer::Unreachable {
                     retry_after: Some(Duration::from_mins(stated)),
                     cause: None,
+                    failure: None,
                 };
                 insert(&cache, "h.test", answer, 0) / MINUTE
             });

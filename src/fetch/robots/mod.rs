@@ -17,6 +17,7 @@ pub use origin::Origin;
 pub use request::{Hop, ROBOTS_REDIRECTS_MAX, robots_hop};
 pub use rules::{ROBOTS_BYTES_MAX, RobotsRules};
 
+use crate::fetch::FetchError;
 use crate::url::CanonicalUrl;
 
 /// What came of asking for a robots.txt.
@@ -32,6 +33,8 @@ pub enum RobotsAnswer {
         retry_after: Option<Duration>,
         /// Why, in words.
         cause: Option<Arc<str>>,
+        /// The failure, if one request was it.
+        failure: Option<Arc<FetchError>>,
     },
 }
 
@@ -40,6 +43,7 @@ impl RobotsAnswer {
     pub const UNREACHABLE: Self = Self::Unreachable {
         retry_after: None,
         cause: None,
+        failure: None,
     };
 
     /// The kind of answer, for logs and counts.
@@ -80,6 +84,14 @@ impl RobotsAnswer {
     pub fn trouble(&self) -> Option<&str> {
         match self {
             Self::Unreachable { cause, .. } => Some(cause.as_deref().unwrap_or("no answer")),
+            Self::Rules(_) | Self::AllowAll => None,
+        }
+    }
+
+    /// The failure by which it could not be had, if one request was it.
+    pub fn failure(&self) -> Option<&FetchError> {
+        match self {
+            Self::Unreachable { failure, .. } => failure.as_deref(),
             Self::Rules(_) | Self::AllowAll => None,
         }
     }

@@ -64,6 +64,7 @@ fn after_failure(failure: &FetchError) -> RobotsAnswer {
         failure => RobotsAnswer::Unreachable {
             retry_after: failure.retry_after(),
             cause: Some(failure.to_string().into()),
+            failure: Some(Arc::new(failure.clone())),
         },
     }
 }
@@ -141,6 +142,8 @@ mod tests {
             source.answer(url("http://h.test/robots.txt"), outcome);
             let answer = ask(&source).await;
             assert_eq!(answer.name(), expected, "{failure}");
+            let told = answer.failure().cloned();
+            assert_eq!(told, (expected == "unreachable").then_some(failure));
             let allowed = answer.allows(&url("http://h.test/"));
             assert_eq!(allowed, expected == "allow-all");
         }

@@ -5,6 +5,7 @@ mod fold;
 mod model;
 mod order;
 mod random;
+mod rescore;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,0 +1,238 @@
+//! Logistic regression by FTRL-proximal, soft labels (algorithm 1 of "Ad click prediction: a view
+//! from the trenches", KDD 2013).
+//!
+//! It does not begin from nothing: the relevance of the source page and the critic's word on the text
+//! in and around the link have weights from the start, and what is learned is added to them.
+
+use super::dense::{self, DENSE, Dense};
+use super::instance::{Instance, sigmoid};
+use super::learner::Learner;
+use crate::features::{Key, LinkVector};
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FtrlParams {
+    /// log2 of the slots.
+    pub bits: u32,
+    /// Learning rate of the sparse weights.
+    pub alpha: f32,
+    /// Learning rate of the dense weights.
+    pub alpha_dense: f32,
+    /// See the paper; 1 is usual.
+    pub beta: f32,
+    /// L1 of the sparse weights.
+    pub l1: f32,
+    /// L2 of the sparse weights.
+    pub l2: f32,
+    /// What the dense weights are worth before anything is learned.
+    pub prior: Dense,
+}
+
+impl Default for FtrlParams {
+    fn default() -> Self {
+        // Chosen on uci-ics (databases, courses, software_eng, vision_graphics, webdav; docs/experiments.md).
+        let mut prior = [0.0; DENSE];
+        prior[dense::RELEVANCE] = 0.5;
+        prior[dense::OWN_WORDS] = 1.5;
+        prior[dense::WORDS_AROUND] = 0.5;
+        prior[dense::URL_WORDS] = 1.0;
+        Self {
+            bits: 22,
+            alpha: 0.3,
+            alpha_dense: 0.1,
+            beta: 1.0,
+            l1: 0.0,
+            l2: 0.1,
+            prior,
+        }
+    }
+}
+
+/// The sums of one weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sums {
+    z: f32,
+    n: f32,
+}
+
+impl Sums {
+    fn weight(self, alpha: f32, beta: f32, l1: f32, l2: f32) -> f32 {
+        if self.z.abs() <= l1 {
+            return 0.0;
+        }
+        -(self.z - self.z.signum() * l1) / ((beta + self.n.sqrt()) / alpha + l2)
+    }
+
+    fn add(&mut self, gradient: f32, weight: f32, alpha: f32) {
+        let squared = gradient * gradient;
+        let step = ((self.n + squared).sqrt() - self.n.sqrt()) / alpha;
+        self.z += gradient - step * weight;
+        self.n += squared;
+    }
+}
+
+/// See the module.
+pub struct Ftrl {
+    params: FtrlParams,
+    sums: Vec<Sums>,
+    /// Slots that were learned since the last epoch.
+    changed: Vec<u32>,
+    published: Vec<f32>,
+    dense: [Sums; DENSE],
+    published_dense: Dense,
+}
+
+impl Ftrl {
+    /// Knows nothing: predicts as the baseline does.
+    pub fn new(params: FtrlParams) -> Self {
+        let slots = 1_usize << params.bits;
+        Self {
+            params,
+            sums: vec![Sums::default(); slots],
+            changed: Vec::new(),
+            published: vec![0.0; slots],
+            dense: [Sums::default(); DENSE],
+            published_dense: params.prior,
+        }
+    }
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "what is left after the shift has `bits` bits, of which there are fewer than 32"
+    )]
+    fn slot(&self, key: Key) -> usize {
+        // The high bits of a product depend on all bits of the key.
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.params.bits)) as usize
+    }
+
+    fn sparse_weight(&self, slot: usize) -> f32 {
+        let FtrlParams {
+            alpha,
+            beta,
+            l1,
+            l2,
+            ..
+        } = self.params;
+        self.sums[slot].weight(alpha, beta, l1, l2)
+    }
+
+    fn dense_weights(&self) -> Dense {
+        let mut weights = self.params.prior;
+        for (weight, sums) in weights.iter_mut().zip(&self.dense) {
+            *weight += sums.weight(self.params.alpha_dense, self.params.beta, 0.0, 0.0);
+        }
+        weights
+    }
+
+    fn margin(
+        &self,
+        vector: &LinkVector,
+        dense: &Dense,
+        weights: &Dense,
+        sparse: impl Fn(usize) -> f32,
+    ) -> f32 {
+        let of_dense: f32 = dense.iter().zip(weights).map(|(x, w)| x * w).sum();
+        let of_sparse: f32 = vector
+            .iter()
+            .map(|(key, value)| value * sparse(self.slot(key)))
+            .sum();
+        of_dense + of_sparse
+    }
+}
+
+impl Learner for Ftrl {
+    fn name(&self) -> &'static str {
+        "ftrl"
+    }
+
+    fn predict(&self, instance: &Instance) -> f32 {
+        self.margin(
+            &instance.vector,
+            &instance.dense,
+            &self.published_dense,
+            |slot| self.published[slot],
+        )
+    }
+
+    fn learn(&mut self, instance: &Instance, label: f32, weight: f32) {
+        let dense_weights = self.dense_weights();
+        let margin = self.margin(&instance.vector, &instance.dense, &dense_weights, |slot| {
+            self.sparse_weight(slot)
+        });
+        let error = (sigmoid(margin) - label) * weight;
+        for (key, value) in instance.vector.iter() {
+            let slot = self.slot(key);
+            let old = self.sparse_weight(slot);
+            self.sums[slot].add(error * value, old, self.params.alpha);
+            self.changed.push(u32::try_from(slot).unwrap_or(u32::MAX));
+        }
+        for ((sums, x), (w, prior)) in self
+            .dense
+            .iter_mut()
+            .zip(&instance.dense)
+            .zip(dense_weights.iter().zip(&self.params.prior))
+        {
+            sums.add(error * x, w - prior, self.params.alpha_dense);
+        }
+    }
+
+    fn publish(&mut self) {
+        for slot in std::mem::take(&mut self.changed) {
+            self.published[slot as usize] = self.sparse_weight(slot as usize);
+        }
+        self.published_dense = self.dense_weights();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(key: Key, relevance: f32) -> Instance {
+        let mut instance = Instance::default();
+        instance.vector.push(key, 1.0);
+        instance.dense[dense::RELEVANCE] = relevance;
+        instance
+    }
+
+    fn small() -> Ftrl {
+        Ftrl::new(FtrlParams {
+            bits: 10,
+            ..FtrlParams::default()
+        })
+    }
+
+    #[test]
+    fn before_anything_is_learned_it_goes_by_what_it_was_told() {
+        let ftrl = small();
+        let (low, high) = (instance(1, -2.0), instance(2, 3.0));
+        assert!((ftrl.predict(&low) + 1.0).abs() < 1e-6);
+        assert!((ftrl.predict(&high) - 1.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_label_moves_the_weights_as_the_algorithm_says() {
+        // One step by hand: p = 0.5, g = (0.5 - 1) * 1 = -0.5, sigma = 0.5 / alpha, z = -0.5 (w was 0),
+        // n = 0.25, w = 0.5 / ((1 + 0.5) / 0.3 + 0.1).
+        let mut ftrl = small();
+        ftrl.learn(&instance(7, 0.0), 1.0, 1.0);
+        ftrl.publish();
+        let expected = 0.5 / (1.5 / 0.3 + 0.1);
+        let weight = ftrl.published[ftrl.slot(7)];
+        assert!((weight - expected).abs() < 1e-6, "{weight} {expected}");
+    }
+
+    #[test]
+    fn predictions_are_those_of_the_published_epoch() {
+        let mut ftrl = small();
+        let (good, bad) = (instance(1, 0.0), instance(2, 0.0));
+        for _ in 0..100 {
+            ftrl.learn(&good, 1.0, 1.0);
+            ftrl.learn(&bad, 0.0, 1.0);
+        }
+        assert_eq!(ftrl.predict(&good).to_bits(), ftrl.predict(&bad).to_bits());
+        ftrl.publish();
+        assert!(sigmoid(ftrl.predict(&good)) > 0.9);
+        assert!(sigmoid(ftrl.predict(&bad)) < 0.1);
+    }
+}

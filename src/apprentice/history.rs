@@ -1,0 +1,256 @@
+//! What the crawl has seen so far, as the dynamic features of a link need it (DESIGN.md 4.3).
+//!
+//! A link that waits has not been judged, so nothing here can hold its own label; what is computed
+//! for it when it is leased is kept with the lease and never computed again.
+
+use std::collections::HashMap;
+
+use super::dense::{self, DENSE, Dense, strength};
+use super::instance::{Instance, logit, sigmoid};
+use crate::features::{Extra, FeatureSpec, LinkVector, Namespace, PageSketch, key};
+use crate::url::{FingerprintState, UrlId};
+
+/// How many pages' worth of trust the level above gets in a shrunken mean.
+const SHRINKAGE: f32 = 3.0;
+/// R(w) from here on is HIGH in the co-citation features.
+const HIGH_FROM: f32 = 0.5;
+
+/// A sum of relevances.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Mean {
+    pages: f32,
+    sum: f32,
+}
+
+impl Mean {
+    fn add(&mut self, relevance: f32) {
+        self.pages += 1.0;
+        self.sum += relevance;
+    }
+
+    /// (sum + s m) / (n + s), m being the mean of the level above.
+    fn shrunk(self, above: f32) -> f32 {
+        (self.sum + SHRINKAGE * above) / (self.pages + SHRINKAGE)
+    }
+}
+
+/// By hashes, which are spread already.
+type Hashed<V> = HashMap<u64, V, FingerprintState>;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct History {
+    judged: HashMap<UrlId, f32, FingerprintState>,
+    all: Mean,
+    hosts: Hashed<Mean>,
+    folders: Hashed<Mean>,
+}
+
+/// What is known around the links of one page.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// (first leaf, last leaf, R) of the links whose targets were judged, in document order.
+    judged: Vec<(u32, u32, f32)>,
+    success: Mean,
+}
+
+impl History {
+    /// Takes in that the page of `sketch` was judged.
+    pub fn add(&mut self, sketch: &PageSketch) {
+        let relevance = sigmoid(sketch.facts.log_odds);
+        if self.judged.insert(sketch.id, relevance).is_some() {
+            return;
+        }
+        self.all.add(relevance);
+        self.hosts.entry(sketch.host()).or_default().add(relevance);
+        if let Some(folder) = sketch.folder() {
+            self.folders.entry(folder).or_default().add(relevance);
+        }
+    }
+
+    /// Takes in that a URL could not be had: nothing is known of it, but that it is lost.
+    pub fn add_lost(&mut self, id: UrlId) {
+        self.judged.insert(id, 0.0);
+    }
+
+    pub(super) fn around(&self, sketch: &PageSketch) -> Around {
+        let mut around = Around::default();
+        for link in sketch.links.iter().filter(|link| !link.is_self) {
+            if let Some(relevance) = self.judged.get(&link.target) {
+                around
+                    .judged
+                    .push((link.first_leaf, link.last_leaf, *relevance));
+                around.success.add(*relevance);
+            }
+        }
+        around
+    }
+
+    /// Writes the features of link `at` of the page, static and dynamic, to `into`.
+    pub(super) fn instance(
+        &self,
+        sketch: &PageSketch,
+        around: &Around,
+        at: usize,
+        spec: &FeatureSpec,
+        into: &mut Instance,
+    ) {
+        sketch.vector(at, spec, &mut into.vector);
+        into.dense = self.dense(sketch, around, at, spec);
+        if spec.has(Namespace::CoCitation) {
+            around.add_cocitation(sketch, at, spec.d_max(), &mut into.vector);
+        }
+    }
+
+    fn dense(&self, sketch: &PageSketch, around: &Around, at: usize, spec: &FeatureSpec) -> Dense {
+        let log_odds = sketch.facts.log_odds;
+        let link = &sketch.links[at];
+        let (inside, near) = sketch.critic_near(at, spec.d_max());
+        let all = self.all.shrunk(0.5);
+        let host = self.hosts.get(&link.host).copied().unwrap_or_default();
+        let host_mean = host.shrunk(all);
+        let folder = link.folder.and_then(|folder| self.folders.get(&folder));
+        let folder_mean = folder.copied().unwrap_or_default().shrunk(host_mean);
+        let mut values = [0.0; DENSE];
+        values[dense::BIAS] = 1.0;
+        values[dense::DEPTH] = f32::from(sketch.facts.depth.min(30)) / 10.0;
+        if spec.has_extra(Extra::Relevance) {
+            values[dense::RELEVANCE] = strength(log_odds);
+            values[dense::RELEVANCE_CLIPPED] = log_odds.clamp(-30.0, 30.0) / 30.0;
+        }
+        if spec.has_extra(Extra::Success) {
+            values[dense::SUCCESS] = logit(around.success.shrunk(all)) - logit(all);
+            values[dense::FOLLOWED] = around.success.pages.ln_1p() / 3.0;
+        }
+        if spec.has_extra(Extra::Priors) {
+            values[dense::HOST] = logit(host_mean) - logit(all);
+            values[dense::FOLDER] = logit(folder_mean) - logit(host_mean);
+        }
+        if spec.has_extra(Extra::Words) {
+            values[dense::OWN_WORDS] = strength(inside);
+            values[dense::WORDS_AROUND] = strength(near);
+            values[dense::URL_WORDS] = strength(link.url_weight);
+        }
+        values
+    }
+}
+
+impl Around {
+    /// <LOW|HIGH, d> of each neighbouring link that was judged (WWW 2002, section 3.3).
+    fn add_cocitation(&self, sketch: &PageSketch, at: usize, d_max: u8, vector: &mut LinkVector) {
+        let link = &sketch.links[at];
+        let window = u32::from(d_max);
+        let (from, to) = (
+            link.first_leaf.saturating_sub(window),
+            link.last_leaf.saturating_add(window),
+        );
+        let start = self.judged.partition_point(|(_, last, _)| *last < from);
+        for (first, last, relevance) in &self.judged[start..] {
+            if *first > to {
+                break;
+            }
+            let distance = if *last < link.first_leaf {
+                -i64::from(link.first_leaf - last)
+            } else if *first > link.last_leaf {
+                i64::from(first - link.last_leaf)
+            } else {
+                0
+            };
+            let bucket = u64::from(*relevance >= HIGH_FROM) << 63;
+            let offset = i8::try_from(distance).unwrap_or_default();
+            vector.push(key(Namespace::CoCitation, offset, bucket), 0.5);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::{SourceFacts, TermWeights};
+    use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+    use crate::url::CanonicalUrl;
+
+    fn sketch(at: &str, log_odds: f32, links: &[&str]) -> PageSketch {
+        let url = CanonicalUrl::parse(at).unwrap();
+        let links = links.iter().map(|link| format!("<a href='{link}'>x</a>"));
+        let body: String = links.collect();
+        let source = PageSource {
+            url: &url,
+            content_type: Some("text/html"),
+            body: body.as_bytes(),
+        };
+        let page = Page::parse(&source, DocumentKind::Html, &PageLimits::default());
+        let facts = SourceFacts::new(log_odds, None, 0);
+        PageSketch::new(&url, &page, facts, &TermWeights::default())
+    }
+
+    fn instance(history: &History, sketch: &PageSketch, at: usize) -> Instance {
+        let mut instance = Instance::default();
+        let around = history.around(sketch);
+        history.instance(sketch, &around, at, &FeatureSpec::default(), &mut instance);
+        instance
+    }
+
+    #[test]
+    fn judged_neighbours_are_seen_with_their_offsets() {
+        let mut history = History::default();
+        history.add(&sketch("http://a.test/good", 50.0, &[]));
+        history.add(&sketch("http://a.test/bad", -50.0, &[]));
+        let source = sketch(
+            "http://b.test/",
+            0.0,
+            &[
+                "http://a.test/bad",
+                "http://a.test/new",
+                "http://a.test/good",
+            ],
+        );
+        let instance = instance(&history, &source, 1);
+        let seen = instance.vector.keys.iter();
+        let seen = seen.filter(|key| Namespace::of(**key) == Some(Namespace::CoCitation));
+        let seen: Vec<u64> = seen.copied().collect();
+        let expected = [
+            key(Namespace::CoCitation, -1, 0),
+            key(Namespace::CoCitation, 1, 1 << 63),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn means_are_shrunk_towards_what_lies_above() {
+        let mut history = History::default();
+        for page in 0..8 {
+            history.add(&sketch(&format!("http://a.test/x/{page}"), 50.0, &[]));
+            history.add(&sketch(&format!("http://c.test/x/{page}"), -50.0, &[]));
+        }
+        let links = ["http://a.test/x/new", "http://c.test/y", "http://z.test/"];
+        let source = sketch("http://b.test/", 0.0, &links);
+        let of = |at| instance(&history, &source, at).dense;
+        // Overall 8 of 16, with 3 at 0.5; host a has 8 of 8 and 3 at that: 9.5 / 11.
+        let expected = logit(9.5 / 11.0);
+        assert!((of(0)[dense::HOST] - expected).abs() < 1e-4, "{:?}", of(0));
+        assert!((of(1)[dense::HOST] + expected).abs() < 1e-4);
+        assert!(
+            of(2)[dense::HOST].abs() < 1e-6,
+            "nothing is known of host z"
+        );
+        assert!(of(0)[dense::FOLDER] > 0.0 && of(1)[dense::FOLDER].abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_page_counts_once_and_a_lost_one_counts_as_followed() {
+        let mut history = History::default();
+        let page = sketch("http://a.test/p", 50.0, &[]);
+        history.add(&page);
+        history.add(&page);
+        assert!((history.all.pages - 1.0).abs() < 1e-6);
+        history.add_lost(CanonicalUrl::parse("http://a.test/lost").unwrap().id());
+        let source = sketch(
+            "http://b.test/",
+            0.0,
+            &["http://a.test/lost", "http://a.test/p"],
+        );
+        assert!((history.around(&source).success.pages - 2.0).abs() < 1e-6);
+        assert!((history.around(&source).success.sum - 1.0).abs() < 1e-4);
+    }
+}

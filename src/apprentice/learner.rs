@@ -1,0 +1,21 @@
+//! The contract of a learner: one instance in, one logit out.
+
+use super::instance::Instance;
+
+/// Learns Pr(v relevant | features of (u, v)).
+///
+/// Learning and predicting are apart: labels change the working weights at once; predictions come
+/// from the weights of the last published epoch, so that every score can be named by its epoch.
+pub trait Learner: Send {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// The logit of the predicted relevance, under the published epoch.
+    fn predict(&self, instance: &Instance) -> f32;
+
+    /// Takes in a label, R(v) in [0, 1], with the weight of the instance.
+    fn learn(&mut self, instance: &Instance, label: f32, weight: f32);
+
+    /// Puts the working weights in force.
+    fn publish(&mut self);
+}

@@ -1,0 +1,253 @@
+//! How the engine and its apprentice meet: what is prepared at a lease is learned at its booking, and
+//! a new epoch reorders the frontier.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::engine::{Engine, Pace};
+use crate::apprentice::{Prepared, SourceView};
+use crate::booking::{Event, RedirectBooking, Reference, Seq};
+use crate::clock::Clock;
+use crate::features::{PageSketch, SourceFacts};
+use crate::fetch::Source;
+use crate::frontier::{Lease, Rescoring, StoreFailure};
+use crate::url::UrlId;
+
+/// Bytes of hashed pages kept in memory; the others are read from the store again.
+const SKETCH_BYTES_MAX: usize = 256 << 20;
+
+/// Links scored again in one slice of a sweep: a few milliseconds.
+pub(super) const SLICE: usize = 2_000;
+/// The same in a replay, a booking; small crawls are in the new order after a few bookings.
+const SLICE_OF_REPLAY: usize = 20_000;
+
+/// A new epoch on its way through the frontier.
+#[derive(Default)]
+struct Sweep {
+    rescoring: Rescoring,
+    /// The place in `pages` of the one whose links are scored next.
+    next: usize,
+}
+
+/// What the engine keeps for its scorer.
+#[derive(Default)]
+pub(super) struct Learning {
+    /// By the number of the lease.
+    prepared: BTreeMap<u64, Prepared>,
+    sketches: Sketches,
+    /// The events that booked pages.
+    pages: Vec<Seq>,
+    /// Targets of redirects, with the references that they took over.
+    redirects: Vec<(UrlId, Vec<Reference>)>,
+    sweep: Option<Sweep>,
+}
+
+/// Hashed pages; the ones that came in first go first.
+#[derive(Default)]
+struct Sketches {
+    by_seq: HashMap<Seq, Arc<PageSketch>>,
+    order: VecDeque<Seq>,
+    bytes: usize,
+}
+
+impl Sketches {
+    fn insert(&mut self, seq: Seq, sketch: Arc<PageSketch>) {
+        self.bytes += sketch.bytes();
+        if self.by_seq.insert(seq, sketch).is_none() {
+            self.order.push_back(seq);
+        }
+        while self.bytes > SKETCH_BYTES_MAX {
+            let Some(oldest) = self.order.pop_front() else {
+                return;
+            };
+            if let Some(gone) = self.by_seq.remove(&oldest) {
+                self.bytes -= gone.bytes();
+            }
+        }
+    }
+}
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    /// The page of event `seq`, hashed; `None` if the event is no page.
+    fn sketch(&mut self, seq: Seq) -> Result<Option<Arc<PageSketch>>, StoreFailure> {
+        if let Some(sketch) = self.learning.sketches.by_seq.get(&seq) {
+            return Ok(Some(Arc::clone(sketch)));
+        }
+        let Some(Event::Page(booking)) = self.store.event(seq)? else {
+            return Ok(None);
+        };
+        let page = self.store.page(seq)?;
+        let names = self.bench.judge.class_names();
+        let best = booking.judgement.best.first();
+        let class = best.and_then(|(class, _)| names.get(usize::from(*class)));
+        let facts = SourceFacts::new(
+            booking.judgement.log_odds,
+            class.map(String::as_str),
+            booking.lease.depth,
+        );
+        let weights = self.bench.weights.clone().unwrap_or_default();
+        let sketch = PageSketch::new(&booking.lease.url, &page, facts, &weights);
+        let sketch = Arc::new(sketch);
+        self.learning.sketches.insert(seq, Arc::clone(&sketch));
+        Ok(Some(sketch))
+    }
+
+    fn pairs(
+        &mut self,
+        references: &[Reference],
+    ) -> Result<Vec<(Arc<PageSketch>, u32)>, StoreFailure> {
+        let mut pairs = Vec::with_capacity(references.len());
+        for reference in references {
+            if let Some(sketch) = self.sketch(reference.seq)? {
+                pairs.push((sketch, reference.link));
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// The link is about to be fetched: its features and predictions are frozen.
+    pub(super) fn prepare(&mut self, lease: &Lease) -> Result<(), StoreFailure> {
+        if !self.scorer.needs_sketches() {
+            return Ok(());
+        }
+        let pairs = self.pairs(&lease.references)?;
+        let prepared = self.scorer.prepare(&pairs);
+        self.learning.prepared.insert(lease.number, prepared);
+        Ok(())
+    }
+
+    /// The lease has ended otherwise than with a page.
+    pub(super) fn forget_prepared(&mut self, lease: u64) {
+        self.learning.prepared.remove(&lease);
+    }
+
+    /// A page was booked as event `seq`; what the critic says of it is learned.
+    pub(super) fn learn(
+        &mut self,
+        lease: u64,
+        seq: Seq,
+        sketch: Option<Arc<PageSketch>>,
+    ) -> Result<(), StoreFailure> {
+        let Some(sketch) = sketch else {
+            return Ok(());
+        };
+        let prepared = self.learning.prepared.remove(&lease).unwrap_or_default();
+        self.take_in(&prepared, seq, &sketch);
+        // A sweep is ended before the next epoch, so that no score is of an epoch that nobody can name.
+        if self.learning.sweep.is_none() && self.scorer.publish_if_due() {
+            self.learning.sweep = Some(Sweep::default());
+        }
+        // A replay counts its slices in bookings, for its loop turns as the threads please.
+        if self.pace == Pace::Replay {
+            self.sweep(SLICE_OF_REPLAY)?;
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, prepared: &Prepared, seq: Seq, sketch: &Arc<PageSketch>) {
+        self.scorer.learn(prepared, sketch.facts.log_odds);
+        self.scorer.saw(sketch);
+        self.learning.pages.push(seq);
+        self.learning.sketches.insert(seq, Arc::clone(sketch));
+    }
+
+    pub(super) fn note_redirect(&mut self, redirect: &RedirectBooking) {
+        if self.scorer.needs_sketches() && redirect.refusal.is_none() {
+            let references = redirect.lease.references.clone();
+            let target = redirect.target.id();
+            self.learning.redirects.push((target, references));
+        }
+    }
+
+    /// Learns from an event of the log, when the crawl is opened.
+    ///
+    /// Instances are made as of the booking, not as of the lease: with several fetches in flight the
+    /// dynamic features may have been a few pages younger.
+    pub(super) fn fold_learning(&mut self, seq: Seq, event: &Event) -> Result<(), StoreFailure> {
+        if !self.scorer.needs_sketches() {
+            return Ok(());
+        }
+        match event {
+            Event::Page(page) => {
+                let pairs = self.pairs(&page.lease.references)?;
+                let prepared = self.scorer.prepare(&pairs);
+                if let Some(sketch) = self.sketch(seq)? {
+                    self.take_in(&prepared, seq, &sketch);
+                }
+                if self.scorer.publish_if_due() {
+                    self.learning.sweep = Some(Sweep::default());
+                }
+            }
+            Event::Redirect(redirect) => self.note_redirect(redirect),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the frontier is being scored again.
+    pub(super) fn is_sweeping(&self) -> bool {
+        self.learning.sweep.is_some()
+    }
+
+    /// One slice of a sweep: about `links` links are scored under the new epoch. The last slice puts the
+    /// new order in force.
+    pub(super) fn sweep(&mut self, links: usize) -> Result<(), StoreFailure> {
+        let Some(mut sweep) = self.learning.sweep.take() else {
+            return Ok(());
+        };
+        let mut scored = 0;
+        while scored < links {
+            let Some(seq) = self.learning.pages.get(sweep.next).copied() else {
+                self.sweep_redirects(&mut sweep)?;
+                self.frontier.put_in_force(&sweep.rescoring);
+                return Ok(());
+            };
+            sweep.next += 1;
+            scored += self.sweep_page(&mut sweep, seq)?;
+        }
+        self.learning.sweep = Some(sweep);
+        Ok(())
+    }
+
+    /// Scores the links of one page again. Gives how many there were to score.
+    fn sweep_page(&mut self, sweep: &mut Sweep, seq: Seq) -> Result<usize, StoreFailure> {
+        let Some(sketch) = self.sketch(seq)? else {
+            return Ok(1);
+        };
+        let mut links = sketch.links.iter();
+        if !links.any(|link| self.frontier.is_open(link.target)) {
+            return Ok(1);
+        }
+        let scores = self.scorer.score(&SourceView {
+            log_odds: sketch.facts.log_odds,
+            links: sketch.links.len(),
+            sketch: Some(&sketch),
+        });
+        for ((link, score), place) in sketch.links.iter().zip(scores).zip(0..) {
+            if !link.is_self {
+                let reference = Reference { seq, link: place };
+                self.frontier
+                    .rescore(&mut sweep.rescoring, link.target, reference, score);
+            }
+        }
+        Ok(sketch.links.len())
+    }
+
+    /// The target of a redirect is worth what the links to the redirecting URL are worth.
+    fn sweep_redirects(&mut self, sweep: &mut Sweep) -> Result<(), StoreFailure> {
+        for (target, references) in std::mem::take(&mut self.learning.redirects) {
+            if !self.frontier.is_open(target) {
+                continue;
+            }
+            for reference in &references {
+                let pairs = self.pairs(std::slice::from_ref(reference))?;
+                for score in self.scorer.prepare(&pairs).scores {
+                    self.frontier
+                        .rescore(&mut sweep.rescoring, target, *reference, score);
+                }
+            }
+            self.learning.redirects.push((target, references));
+        }
+        Ok(())
+    }
+}

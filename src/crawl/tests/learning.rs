@@ -1,0 +1,117 @@
+//! An apprentice at work: what it learns in a crawl, and what a restart leaves of it.
+
+use super::*;
+
+/// Hubs in a row, each about reefs itself. Each has two links that say `coral` and lead to reefs, and
+/// two that say `dunes` and lead to sand.
+fn hubs(order: &str) -> Crawl {
+    hubs_with(order, |_| false)
+}
+
+/// The same; the first reef of a hub for which `moved` is true has gone elsewhere.
+fn hubs_with(order: &str, moved: impl Fn(u32) -> bool) -> Crawl {
+    let mut crawl = Crawl::new(&["hub/0"]);
+    // More leaves than a window holds, so that no link sees its neighbours.
+    let apart = "<hr>".repeat(8);
+    for hub in 0..120 {
+        let next = url(&format!("hub/{}", hub + 1));
+        let mut body = format!("<p>reef</p><a href='{next}'>onwards</a>{apart}");
+        for link in 0..2 {
+            let (reef, sand) = (format!("r{hub}/{link}"), format!("s{hub}/{link}"));
+            for (target, words) in [(&sand, "dunes"), (&reef, "coral")] {
+                let target = url(target);
+                body = format!("{body}<a href='{target}'>{words}</a>{apart}");
+            }
+            if link == 0 && moved(hub) {
+                crawl.redirect(&reef, &format!("moved{hub}/"));
+                crawl.page(&format!("moved{hub}/"), "reef", &[]);
+            } else {
+                crawl.page(&reef, "reef", &[]);
+            }
+            crawl.page(&sand, "sand", &[]);
+        }
+        crawl.html(&format!("hub/{hub}"), &body);
+    }
+    crawl.spec.order = order.into();
+    crawl.spec.budget = 150;
+    crawl
+}
+
+fn sands(pages: &[String]) -> usize {
+    pages.iter().filter(|page| page.starts_with('s')).count()
+}
+
+#[tokio::test]
+async fn learners_come_to_prefer_the_links_that_lead_to_relevant_pages() {
+    let baseline = hubs("baseline");
+    baseline.replay().await;
+    for order in ["nb", "ftrl"] {
+        let crawl = hubs(order);
+        crawl.replay().await;
+        let (learned, before) = (sands(&crawl.pages()), sands(&baseline.pages()));
+        assert!(
+            learned * 2 < before,
+            "{order}: {learned} of {before} fetches lost"
+        );
+        // What is lost is lost before the first epoch or two.
+        let late = sands(&crawl.pages()[75..]);
+        assert!(late <= 5, "{order}: {late} lost of the last 75");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_with_a_learner_is_the_same_each_time() {
+    let mut first = hubs("ftrl");
+    first.limits().in_flight_max = 4;
+    first.replay().await;
+    for parsers in [1, 4] {
+        let mut again = hubs("ftrl");
+        again.limits().in_flight_max = 4;
+        again.parsers = parsers;
+        again.replay().await;
+        assert_eq!(again.pages(), first.pages(), "{parsers} parsers");
+    }
+}
+
+#[tokio::test]
+async fn what_was_learned_is_there_after_a_restart() {
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 60;
+    crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+        })
+        .await;
+    let before = crawl.pages().len();
+    assert_eq!(before, 60);
+    crawl
+        .live(|handle| async move {
+            let more = update(|update| update.budget = Some(120));
+            handle.update(more).await.unwrap();
+            handle
+                .set_state(CrawlState::Running, "go on")
+                .await
+                .unwrap();
+            until_finished(&handle).await;
+        })
+        .await;
+    let after = crawl.pages().split_off(before);
+    assert_eq!(after.len(), 60);
+    assert!(
+        sands(&after) <= 5,
+        "{} lost after the restart",
+        sands(&after)
+    );
+}
+
+#[tokio::test]
+async fn the_target_of_a_redirect_is_learned_from_and_ordered_like_the_link() {
+    let mut crawl = hubs_with("ftrl", |hub| hub % 2 == 0);
+    // Of hubs and reefs there are 361.
+    crawl.spec.budget = 330;
+    crawl.replay().await;
+    let pages = crawl.pages();
+    let moved = pages.iter().filter(|page| page.starts_with("moved"));
+    let (moved, lost) = (moved.count(), sands(&pages));
+    assert!(moved >= 30 && lost <= 20, "{moved} moved, {lost} lost");
+}

@@ -1,0 +1,237 @@
+//! A page, hashed: all that the features of its links are made of, whatever the window.
+
+use std::collections::HashMap;
+
+use crate::features::key::term_hash;
+use crate::features::url_terms::UrlTerms;
+use crate::page::{Link, LinkElement, Page};
+use crate::url::{CanonicalUrl, UrlId};
+
+/// What the critic holds of single words: ln (Pr(t | focus) / Pr(t | rest)), by [`term_hash`].
+///
+/// With it the few words in and around a link can be judged as if they were a page (the anchor score
+/// of Hersovici et al., The shark-search algorithm, WWW 1998), before anything was learned.
+#[derive(Clone, Debug, Default)]
+pub struct TermWeights(HashMap<u64, f32>);
+
+impl TermWeights {
+    /// Takes words with their weights.
+    pub fn new<T: AsRef<str>>(words: impl IntoIterator<Item = (T, f32)>) -> Self {
+        let hashed = words.into_iter();
+        Self(
+            hashed
+                .map(|(word, weight)| (term_hash(word.as_ref()), weight))
+                .collect(),
+        )
+    }
+
+    /// 0 for a word that the critic does not know.
+    fn of(&self, term: u64) -> f32 {
+        self.0.get(&term).copied().unwrap_or(0.0)
+    }
+}
+
+/// What the critic and the crawl know of the source page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceFacts {
+    /// ln (R(u) / (1 - R(u))).
+    pub log_odds: f32,
+    /// Hashes ([`term_hash`]) of its best class's name and of the names of all topics above that.
+    pub classes: Vec<u64>,
+    /// Links between a seed and the page.
+    pub depth: u16,
+}
+
+impl SourceFacts {
+    /// The facts of a page whose best class is `class`, a path such as `Science/Biology`.
+    pub fn new(log_odds: f32, class: Option<&str>, depth: u16) -> Self {
+        let mut classes = Vec::new();
+        let mut topic = class;
+        while let Some(name) = topic {
+            classes.push(term_hash(name));
+            topic = name.rsplit_once('/').map(|(above, _)| above);
+        }
+        Self {
+            log_odds,
+            classes,
+            depth,
+        }
+    }
+}
+
+/// A page without its text: about 10 bytes a word and 100 a link.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PageSketch {
+    /// What is known of the page.
+    pub facts: SourceFacts,
+    /// Its links, in document order.
+    pub links: Vec<LinkSketch>,
+    /// Fingerprint of the page's own URL.
+    pub id: UrlId,
+    /// Hash of each distinct word.
+    pub(super) terms: Vec<u64>,
+    /// What the critic holds of each.
+    pub(super) weights: Vec<f32>,
+    /// The words of all leaves, as indices into `terms`.
+    pub(super) words: Vec<u32>,
+    /// For each leaf the end of its words.
+    pub(super) leaf_ends: Vec<u32>,
+    pub(super) title: Vec<u32>,
+    host: u64,
+    folder: Option<u64>,
+}
+
+/// One link of a [`PageSketch`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSketch {
+    /// Fingerprint of its target.
+    pub target: UrlId,
+    /// Its leaves are `first_leaf..=last_leaf`.
+    pub first_leaf: u32,
+    /// See `first_leaf`.
+    pub last_leaf: u32,
+    /// Hash of the target's host.
+    pub host: u64,
+    /// Hash of the target's host and the first folders of its path, if it has any.
+    pub folder: Option<u64>,
+    /// It stays on the host of its page.
+    pub same_host: bool,
+    /// It leads to its own page.
+    pub is_self: bool,
+    /// The critic's weights of the words in the target's path and query, added up.
+    pub url_weight: f32,
+    pub(super) url: UrlTerms,
+    pub(super) tags: Vec<u64>,
+    /// Element, nofollow and the like, as small numbers.
+    pub(super) kinds: Vec<u64>,
+}
+
+impl PageSketch {
+    /// Hashes `page`, which was found at `url`; `targets` are the fingerprints of its links' targets.
+    pub fn new(url: &CanonicalUrl, page: &Page, facts: SourceFacts, weights: &TermWeights) -> Self {
+        let own = UrlTerms::of(url);
+        let id = url.id();
+        let links = page
+            .links
+            .iter()
+            .map(|link| link_sketch(link, id, &own, weights));
+        let terms: Vec<u64> = page.vocabulary.iter().map(|word| term_hash(word)).collect();
+        Self {
+            facts,
+            links: links.collect(),
+            id,
+            weights: terms.iter().map(|term| weights.of(*term)).collect(),
+            terms,
+            words: page.words.clone(),
+            leaf_ends: page.leaf_ends.clone(),
+            title: page.title_words.clone(),
+            host: own.host,
+            folder: own.prefixes.last().copied(),
+        }
+    }
+
+    /// Hash of the page's host.
+    pub fn host(&self) -> u64 {
+        self.host
+    }
+
+    /// Hash of the page's host and the first folders of its path, if it has any.
+    pub fn folder(&self) -> Option<u64> {
+        self.folder
+    }
+
+    /// What it takes in memory, in bytes, more or less.
+    pub fn bytes(&self) -> usize {
+        let links: usize = self
+            .links
+            .iter()
+            .map(|link| {
+                size_of::<LinkSketch>()
+                    + 8 * (link.tags.len()
+                        + link.kinds.len()
+                        + link.url.tokens.len()
+                        + link.url.prefixes.len())
+            })
+            .sum();
+        size_of::<Self>()
+            + 8 * self.terms.len()
+            + 4 * (self.words.len() + self.leaf_ends.len() + self.title.len())
+            + links
+    }
+
+    /// The words of leaf `leaf`, as indices into `terms`.
+    pub(super) fn leaf(&self, leaf: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        let start = leaf
+            .checked_sub(1)
+            .map_or(0, |before| self.leaf_ends[before] as usize);
+        let end = self.leaf_ends[leaf] as usize;
+        self.words[start..end].iter().map(|word| *word as usize)
+    }
+
+    /// What the critic would say of the words inside of link `link` alone, and of those at most
+    /// `d_max` leaves around it: sums of its weights.
+    pub fn critic_near(&self, link: usize, d_max: u8) -> (f32, f32) {
+        let (mut inside, mut around) = (0.0, 0.0);
+        if let Some(link) = self.links.get(link).filter(|_| !self.leaf_ends.is_empty()) {
+            self.for_each_near(link, d_max, |offset, term| {
+                let sum = if offset == 0 {
+                    &mut inside
+                } else {
+                    &mut around
+                };
+                *sum += self.weights[term];
+            });
+        }
+        (inside, around)
+    }
+}
+
+/// The kinds of a link, by number: part of keys, never renumber.
+const KIND_ELEMENT: u64 = 0;
+const KIND_NOFOLLOW: u64 = 10;
+const KIND_SAME_HOST: u64 = 20;
+const KIND_SAME_DOMAIN: u64 = 21;
+const KIND_OTHER_DOMAIN: u64 = 22;
+const KIND_QUERY: u64 = 30;
+const KIND_DEPTH: u64 = 40;
+
+fn link_sketch(link: &Link, source: UrlId, own: &UrlTerms, weights: &TermWeights) -> LinkSketch {
+    let url = UrlTerms::of(&link.target);
+    let element = match link.element {
+        LinkElement::Anchor => 0,
+        LinkElement::Area => 1,
+        LinkElement::Frame => 2,
+        LinkElement::Refresh => 3,
+    };
+    let same_host = url.host == own.host;
+    let place = match (same_host, url.domain == own.domain) {
+        (true, _) => KIND_SAME_HOST,
+        (false, true) => KIND_SAME_DOMAIN,
+        (false, false) => KIND_OTHER_DOMAIN,
+    };
+    let mut kinds = vec![
+        KIND_ELEMENT + element,
+        place,
+        KIND_DEPTH + url.depth.min(6) as u64,
+    ];
+    kinds.extend(link.nofollow.then_some(KIND_NOFOLLOW));
+    kinds.extend(url.has_query.then_some(KIND_QUERY));
+    // Small numbers have to differ in the high bits, which a key keeps.
+    for kind in &mut kinds {
+        *kind = xxhash_rust::xxh3::xxh3_64(&kind.to_le_bytes());
+    }
+    let target = link.target.id();
+    LinkSketch {
+        target,
+        first_leaf: link.first_leaf,
+        last_leaf: link.last_leaf,
+        host: url.host,
+        folder: url.prefixes.last().copied(),
+        same_host,
+        is_self: target == source,
+        url_weight: url.tokens.iter().map(|token| weights.of(*token)).sum(),
+        tags: link.tag_path.iter().map(|tag| term_hash(tag)).collect(),
+        kinds,
+        url,
+    }
+}

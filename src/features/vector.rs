@@ -1,0 +1,321 @@
+//! The sparse vector of one link.
+
+use crate::features::key::{Key, Namespace, key};
+use crate::features::sketch::{LinkSketch, PageSketch};
+use crate::features::spec::FeatureSpec;
+
+/// Words of one leaf that are taken, those nearest to the link: a link in a long paragraph has its
+/// context within a sentence or two.
+const LEAF_WORDS_MAX: usize = 64;
+/// Words of the title that are taken.
+const TITLE_WORDS_MAX: usize = 16;
+/// Enclosing elements that are taken.
+const TAGS_MAX: usize = 4;
+
+/// Features by key, with their values. A key may stand more than once: its values add up.
+///
+/// The values of each group are scaled so that their squares add up to about one, whatever the length
+/// of the text, so that no group shouts the others down.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkVector {
+    /// The keys.
+    pub keys: Vec<Key>,
+    /// The value of each.
+    pub values: Vec<f32>,
+}
+
+impl LinkVector {
+    /// Empties it, and keeps its memory.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.values.clear();
+    }
+
+    /// Adds one feature.
+    pub fn push(&mut self, key: Key, value: f32) {
+        self.keys.push(key);
+        self.values.push(value);
+    }
+
+    /// How many features.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Keys with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, f32)> + '_ {
+        self.keys.iter().copied().zip(self.values.iter().copied())
+    }
+
+    /// Gives all features from `start` on the same value: `total` / sqrt(their number).
+    fn spread(&mut self, start: usize, total: f32) {
+        let count = self.keys.len() - start;
+        self.values.truncate(start);
+        let value = total / (count.max(1) as f32).sqrt();
+        self.values.resize(self.keys.len(), value);
+    }
+}
+
+/// The range that an offset falls into: inside, next to it, near, far, on either side.
+fn range_of(offset: i8) -> i8 {
+    let range = match offset.unsigned_abs() {
+        0 => 0,
+        1 => 1,
+        2..=3 => 2,
+        _ => 3,
+    };
+    if offset < 0 { -range } else { range }
+}
+
+impl PageSketch {
+    /// Writes the static features of link `link` to `vector`, which is emptied first.
+    pub fn vector(&self, link: usize, spec: &FeatureSpec, vector: &mut LinkVector) {
+        vector.clear();
+        let Some(link) = self.links.get(link) else {
+            return;
+        };
+        self.add_text(link, spec, vector);
+        if spec.has(Namespace::SourceClass) {
+            let start = vector.len();
+            let classes = self.facts.classes.iter();
+            let keys = classes.map(|class| key(Namespace::SourceClass, 0, *class));
+            vector.keys.extend(keys);
+            vector.spread(start, 1.0);
+        }
+        self.add_title(spec, vector);
+        add_url(link, spec, vector);
+        add_markup(link, spec, vector);
+    }
+
+    fn add_text(&self, link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+        let text = spec.has(Namespace::Text);
+        let ranges = spec.has(Namespace::TextRange);
+        let anchor = spec.has(Namespace::AnchorText);
+        if !(text || ranges || anchor) || self.leaf_ends.is_empty() {
+            return;
+        }
+        let start = vector.len();
+        let mut whole = 0_u64;
+        self.for_each_near(link, spec.d_max(), |offset, term| {
+            let term = self.terms[term];
+            if text {
+                let offset = if spec.has_offsets() { offset } else { 0 };
+                vector.keys.push(key(Namespace::Text, offset, term));
+            }
+            if offset == 0 {
+                whole = whole.rotate_left(9) ^ term;
+            }
+        });
+        vector.spread(start, 1.0);
+        if ranges {
+            let start = vector.len();
+            self.for_each_near(link, spec.d_max(), |offset, term| {
+                let term = self.terms[term];
+                let range = range_of(offset);
+                vector.keys.push(key(Namespace::TextRange, range, term));
+                vector.keys.push(key(Namespace::TextNear, 0, term));
+            });
+            vector.spread(start, 1.0);
+        }
+        if anchor {
+            vector.push(key(Namespace::AnchorText, 0, whole), 0.5);
+        }
+    }
+
+    /// Calls `take` for each word at most `d_max` leaves away, with its offset.
+    pub(super) fn for_each_near(
+        &self,
+        link: &LinkSketch,
+        d_max: u8,
+        mut take: impl FnMut(i8, usize),
+    ) {
+        let last = self.leaf_ends.len() - 1;
+        let (l, r) = (
+            (link.first_leaf as usize).min(last),
+            (link.last_leaf as usize).min(last),
+        );
+        for (offset, leaf) in (1..=d_max.cast_signed()).zip((0..l).rev()) {
+            for term in self.leaf(leaf).rev().take(LEAF_WORDS_MAX) {
+                take(-offset, term);
+            }
+        }
+        for leaf in l..=r {
+            for term in self.leaf(leaf).take(LEAF_WORDS_MAX) {
+                take(0, term);
+            }
+        }
+        for (offset, leaf) in (1..=d_max.cast_signed()).zip(r + 1..=last) {
+            for term in self.leaf(leaf).take(LEAF_WORDS_MAX) {
+                take(offset, term);
+            }
+        }
+    }
+
+    fn add_title(&self, spec: &FeatureSpec, vector: &mut LinkVector) {
+        if !spec.has(Namespace::SourceTitle) {
+            return;
+        }
+        let start = vector.len();
+        let words = self.title.iter().take(TITLE_WORDS_MAX);
+        let keys = words.map(|word| key(Namespace::SourceTitle, 0, self.terms[*word as usize]));
+        vector.keys.extend(keys);
+        vector.spread(start, 0.5);
+    }
+}
+
+fn add_url(link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+    if spec.has(Namespace::UrlToken) {
+        let start = vector.len();
+        let tokens = link.url.tokens.iter();
+        let keys = tokens.map(|token| key(Namespace::UrlToken, 0, *token));
+        vector.keys.extend(keys);
+        vector.spread(start, 1.0);
+    }
+    if spec.has(Namespace::TargetHost) {
+        let start = vector.len();
+        vector
+            .keys
+            .push(key(Namespace::TargetHost, 0, link.url.host));
+        vector
+            .keys
+            .push(key(Namespace::TargetHost, 1, link.url.domain));
+        let prefixes = link.url.prefixes.iter();
+        let keys = prefixes.map(|prefix| key(Namespace::PathPrefix, 0, *prefix));
+        vector.keys.extend(keys);
+        vector.spread(start, 1.0);
+    }
+}
+
+fn add_markup(link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+    if spec.has(Namespace::TagPath) {
+        let start = vector.len();
+        for (level, tag) in (0..).zip(link.tags.iter().take(TAGS_MAX)) {
+            vector.keys.push(key(Namespace::TagPath, level, *tag));
+        }
+        vector.spread(start, 0.5);
+    }
+    if spec.has(Namespace::LinkKind) {
+        let start = vector.len();
+        let kinds = link.kinds.iter();
+        let keys = kinds.map(|kind| key(Namespace::LinkKind, 0, *kind));
+        vector.keys.extend(keys);
+        vector
+            .keys
+            .push(key(Namespace::LinkKind, 1, link.url.extension));
+        vector.spread(start, 0.5);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::features::{SourceFacts, TermWeights, term_hash};
+    use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+    use crate::url::CanonicalUrl;
+
+    fn sketch(html: &str) -> PageSketch {
+        let url = CanonicalUrl::parse("http://a.test/dir/page.html").unwrap();
+        let source = PageSource {
+            url: &url,
+            content_type: Some("text/html; charset=utf-8"),
+            body: html.as_bytes(),
+        };
+        let page = Page::parse(&source, DocumentKind::Html, &PageLimits::default());
+        let facts = SourceFacts::new(2.0, Some("Science/Biology"), 1);
+        let weights = TermWeights::new([("fish", 2.0), ("cars", -1.0), ("dir", 0.5)]);
+        PageSketch::new(&url, &page, facts, &weights)
+    }
+
+    fn keys(sketch: &PageSketch, link: usize, spec: FeatureSpec) -> Vec<Key> {
+        let mut vector = LinkVector::default();
+        sketch.vector(link, &spec, &mut vector);
+        assert_eq!(vector.keys.len(), vector.values.len());
+        vector.keys
+    }
+
+    fn text(word: &str, offset: i8) -> Key {
+        key(Namespace::Text, offset, term_hash(word))
+    }
+
+    /// Leaves: `far`, `near`, then the link's two (`big`, `fish`), `after`, a br, `last`.
+    const PAGE: &str = "<p>far<i>near</i><a href='/dir/x'>big <b>fish</b></a>after<br>last</p>";
+
+    #[test]
+    fn a_term_stands_at_its_distance_in_leaves() {
+        let spec = FeatureSpec::default().with_groups(["text"]).unwrap();
+        let expected = [
+            text("near", -1),
+            text("far", -2),
+            text("big", 0),
+            text("fish", 0),
+            text("after", 1),
+            // The br is a leaf as well.
+            text("last", 3),
+        ];
+        assert_eq!(keys(&sketch(PAGE), 0, spec), expected);
+    }
+
+    #[test]
+    fn the_window_bounds_what_is_seen() {
+        let spec = FeatureSpec::default().with_groups(["text"]).unwrap();
+        let inside = [text("big", 0), text("fish", 0)];
+        assert_eq!(keys(&sketch(PAGE), 0, spec.with_d_max(0).unwrap()), inside);
+        let bag = keys(
+            &sketch(PAGE),
+            0,
+            spec.with_d_max(1).unwrap().without_offsets(),
+        );
+        let words = ["near", "big", "fish", "after"];
+        assert_eq!(bag, words.map(|word| text(word, 0)));
+    }
+
+    #[test]
+    fn classes_are_there_with_their_ancestors() {
+        let spec = FeatureSpec::default().with_groups(["class"]).unwrap();
+        let class = |name| key(Namespace::SourceClass, 0, term_hash(name));
+        let expected = [class("Science/Biology"), class("Science")];
+        assert_eq!(keys(&sketch(PAGE), 0, spec), expected);
+    }
+
+    #[test]
+    fn the_critic_is_asked_for_the_words_in_around_and_of_the_url() {
+        let sketch = sketch("<p>cars</p><a href='/dir/fish'>fish fish</a>");
+        assert_eq!(sketch.critic_near(0, 5), (4.0, -1.0));
+        assert_eq!(sketch.critic_near(0, 0), (4.0, 0.0));
+        assert_eq!(sketch.critic_near(9, 5), (0.0, 0.0));
+        assert!((sketch.links[0].url_weight - 2.5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_link_that_is_not_there_has_no_features() {
+        assert!(keys(&sketch(PAGE), 1, FeatureSpec::default()).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_page_vectors_are_bounded(
+            body in "(<p>|</p>|<a href='[a-z/0-9?=.]{0,9}'>|</a>|<br>|[a-z]{1,5} ){0,60}",
+            d_max in 0_i64..=15,
+        ) {
+            let sketch = sketch(&body);
+            let spec = FeatureSpec::default().with_d_max(d_max).unwrap();
+            let mut vector = LinkVector::default();
+            for link in 0..sketch.links.len() {
+                sketch.vector(link, &spec, &mut vector);
+                // At most a unit of squares from each of nine groups.
+                let squares: f32 = vector.values.iter().map(|value| value * value).sum();
+                prop_assert!(squares < 9.01, "{}", squares);
+                for key in &vector.keys {
+                    prop_assert!(Namespace::of(*key).is_some());
+                }
+            }
+        }
+    }
+}

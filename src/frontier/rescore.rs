@@ -1,0 +1,64 @@
+//! New priorities under a new epoch: gathered beside the old ones, then put in force together.
+
+use super::host_queue::Entry;
+use super::known::Known;
+use super::links::checked_priority;
+use super::params::Combine;
+use super::queue::Frontier;
+use crate::booking::Reference;
+use crate::url::UrlId;
+
+/// New scores, not yet in force.
+#[derive(Debug, Default)]
+pub struct Rescoring {
+    /// By slot: whose it is, and the best score so far.
+    scores: Vec<Option<(UrlId, f32)>>,
+}
+
+impl Frontier {
+    /// Whether the link is open, so that a score of it matters.
+    pub fn is_open(&self, id: UrlId) -> bool {
+        matches!(self.known.get(id), Some(Known::Open(_)))
+    }
+
+    /// The new score that the link at `reference` gives its target; one that is not open is passed over.
+    ///
+    /// Where the first page alone counts ([`Combine::First`](super::Combine)), only that page's does.
+    pub fn rescore(&self, rescoring: &mut Rescoring, id: UrlId, reference: Reference, score: f32) {
+        let Some(Known::Open(slot)) = self.known.get(id) else {
+            return;
+        };
+        if self.params.combine == Combine::First && !self.links.get(slot).is_first(reference) {
+            return;
+        }
+        let slot = slot as usize;
+        if rescoring.scores.len() <= slot {
+            rescoring.scores.resize(slot + 1, None);
+        }
+        let score = checked_priority(score);
+        let entry = &mut rescoring.scores[slot];
+        *entry = match *entry {
+            Some((whose, old)) if whose == id => Some((id, self.params.combine.of(old, score))),
+            _ => Some((id, score)),
+        };
+    }
+
+    /// Puts the new scores in force. A link without one keeps the priority that it had.
+    pub fn put_in_force(&mut self, rescoring: &Rescoring) {
+        let mut queues: Vec<Vec<Entry>> = vec![Vec::new(); self.hosts.len()];
+        for slot in self.links.slots() {
+            let link = self.links.get_mut(slot);
+            if let Some(Some((whose, score))) = rescoring.scores.get(slot as usize)
+                && *whose == link.id
+            {
+                link.priority = *score;
+            }
+            if !link.is_leased {
+                queues[link.host as usize].push(Entry::of(slot, link.order_key()));
+            }
+        }
+        for (number, queue) in (0..).zip(queues) {
+            self.hosts.requeue(number, queue);
+        }
+    }
+}

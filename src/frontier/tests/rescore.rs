@@ -1,0 +1,66 @@
+//! A new epoch puts the frontier in another order.
+
+use super::*;
+
+fn rescored(crawl: &Crawl, scores: &[(&str, Reference, f32)]) -> Rescoring {
+    let mut rescoring = Rescoring::default();
+    for (link, reference, score) in scores {
+        crawl
+            .frontier
+            .rescore(&mut rescoring, url(link).id(), *reference, *score);
+    }
+    rescoring
+}
+
+#[test]
+fn the_new_order_is_in_force_at_once_and_for_all() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1", "a/2", "b/1", "c/1"], 1.0);
+    let new = [("a/1", -1.0), ("a/2", 3.0), ("b/1", 2.0), ("b/1", 0.0)];
+    let new = new.map(|(link, score)| (link, at(1, 0), score));
+    let rescoring = rescored(&crawl, &new);
+    assert_eq!(crawl.frontier.counts(crawl.now).waiting, 4);
+    crawl.frontier.put_in_force(&rescoring);
+    assert_eq!(crawl.frontier.counts(crawl.now).waiting, 4);
+    // b/1 goes by the better of its two scores; c/1 was not scored and keeps what it had.
+    crawl.params.delay = Duration::ZERO;
+    crawl.frontier.set_params(crawl.params);
+    assert_eq!(crawl.drain(), ["a/2", "b/1", "c/1", "a/1"]);
+}
+
+#[test]
+fn what_is_not_open_is_passed_over() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1"], 1.0);
+    assert!(crawl.frontier.is_open(url("a/1").id()));
+    assert!(!crawl.frontier.is_open(url("b/1").id()));
+    let rescoring = rescored(&crawl, &[("b/1", at(1, 0), 9.0)]);
+    crawl.frontier.put_in_force(&rescoring);
+    assert_eq!(crawl.drain(), ["a/1"]);
+}
+
+#[test]
+fn a_score_is_never_given_to_a_link_that_took_the_place_of_another() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1"], 1.0);
+    let rescoring = rescored(&crawl, &[("a/1", at(1, 0), 9.0)]);
+    // a/1 is fetched while the sweep goes on; the next link may get its slot.
+    assert_eq!(crawl.drain(), ["a/1"]);
+    crawl.seed(&["b/1"], 1.0);
+    crawl.seed(&["c/1"], 2.0);
+    crawl.frontier.put_in_force(&rescoring);
+    assert_eq!(crawl.drain(), ["c/1", "b/1"]);
+}
+
+#[test]
+fn where_the_first_page_alone_counts_another_page_does_not() {
+    let mut crawl = Crawl::new(FrontierParams {
+        combine: Combine::First,
+        ..params()
+    });
+    crawl.seed(&["a/1", "b/1"], 1.0);
+    let scores = [("b/1", at(1, 1), 0.5), ("b/1", at(7, 0), 9.0)];
+    let rescoring = rescored(&crawl, &scores);
+    crawl.frontier.put_in_force(&rescoring);
+    assert_eq!(crawl.drain(), ["a/1", "b/1"]);
+}

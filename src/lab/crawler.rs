@@ -1,0 +1,92 @@
+//! The crawlers that can be compared: the orders of the program, and some that only a replay can have.
+
+use std::collections::HashMap;
+
+use super::labels::{Labels, LabelsError};
+use crate::apprentice::{LinkScorer, SourceView};
+use crate::booking::Event;
+use crate::crawl::CrawlOrder;
+use crate::url::UrlId;
+
+/// A crawler of a contest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crawler {
+    /// One that a real crawl can be, too.
+    Order(CrawlOrder),
+    /// Greedy by the judge's own word on each target: what could be had with perfect foresight of one
+    /// link. No true bound, since it does not look beyond that link.
+    Oracle,
+}
+
+impl Crawler {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Order(order) => order.name(),
+            Self::Oracle => "oracle",
+        }
+    }
+
+    /// The crawler of this name.
+    ///
+    /// # Errors
+    /// Lists the names that there are.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        let mut all: Vec<Self> = CrawlOrder::ALL.into_iter().map(Self::Order).collect();
+        all.push(Self::Oracle);
+        if let Some(crawler) = all.iter().find(|crawler| crawler.name() == name) {
+            return Ok(*crawler);
+        }
+        let names: Vec<_> = all.iter().map(|crawler| crawler.name()).collect();
+        let near = names
+            .iter()
+            .map(|known| (strsim::jaro_winkler(name, known), known))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let near = match near {
+            Some((likeness, known)) if likeness > 0.8 => format!("; did you mean `{known}`?"),
+            _ => ";".to_owned(),
+        };
+        Err(format!(
+            "no crawler `{name}`{near} there are {}",
+            names.join(", ")
+        ))
+    }
+
+    /// How its crawl is ordered, as a spec says it.
+    pub(super) fn order(self) -> CrawlOrder {
+        match self {
+            Self::Order(order) => order,
+            Self::Oracle => CrawlOrder::Baseline,
+        }
+    }
+}
+
+/// See [`Crawler::Oracle`].
+pub(super) struct OracleScorer {
+    relevances: HashMap<UrlId, f32>,
+}
+
+impl OracleScorer {
+    /// Knows what the table says of `topic`.
+    pub(super) fn new(labels: &Labels, topic: &str) -> Result<Self, LabelsError> {
+        Ok(Self {
+            relevances: labels.judge(topic)?.all(),
+        })
+    }
+}
+
+impl LinkScorer for OracleScorer {
+    fn needs_sketches(&self) -> bool {
+        true
+    }
+
+    fn score(&mut self, source: &SourceView<'_>) -> Vec<f32> {
+        let links = source.sketch.map_or(&[][..], |sketch| &sketch.links);
+        links
+            .iter()
+            .map(|link| self.relevances.get(&link.target).copied().unwrap_or(0.0))
+            .collect()
+    }
+
+    fn observe(&mut self, _event: &Event) {}
+}
