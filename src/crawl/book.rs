@@ -1,6 +1,6 @@
 //! Makes bookings: everything that one outcome changes, as plain data and without any I/O.
 
-use super::lease_task::JudgedPage;
+use super::lease_task::{JudgedPage, ReadPage};
 use super::scope::LinkView;
 use super::spec::Tuning;
 use crate::apprentice::{Candidate, LinkScorer, SourceView};
@@ -76,15 +76,16 @@ pub(super) fn of_page(
     scorer: &mut dyn LinkScorer,
     intake: &Intake<'_>,
 ) -> Event {
-    let JudgedPage {
+    let JudgedPage { read, verdict } = judged;
+    let ReadPage {
         response,
         page,
-        verdict,
         evidence,
+        body_bytes,
         body_digest,
         targets,
         hosts,
-    } = judged;
+    } = read;
     let source = SourceView {
         page: &page,
         log_odds: verdict.log_odds,
@@ -112,7 +113,7 @@ pub(super) fn of_page(
         lease: facts,
         status: response.status,
         content_type: response.content_type.unwrap_or_default(),
-        body_bytes: response.body.len() as u64,
+        body_bytes,
         body_digest,
         truncated: response.truncated,
         title: page.title,

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::handle::{Command, Handle, LastReport};
+use super::judging::{Judge, Judging};
 use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
@@ -22,7 +23,6 @@ use super::waiters::Waiters;
 use crate::apprentice::{BaselineScorer, BreadthFirstScorer, LinkScorer};
 use crate::booking::{CrawlState, Event, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
-use crate::critic::PageJudge;
 use crate::fetch::robots::RobotsCache;
 use crate::fetch::{GuardRules, Source};
 use crate::frontier::{Frontier, FrontierStore, HostCalendar, Next, StoreFailure};
@@ -70,7 +70,7 @@ pub struct EngineParts<S, C> {
     /// The time.
     pub clock: C,
     /// The critic, with its focus.
-    pub judge: Arc<dyn PageJudge>,
+    pub judge: Judge,
     /// The log.
     pub store: Arc<dyn FrontierStore>,
     /// The hosts, shared with other crawls.
@@ -121,6 +121,7 @@ pub struct Engine<S, C> {
     /// In a replay: outcomes that arrived before their turn, and the numbers of the leases that are out.
     pub(super) early: BTreeMap<u64, Finished>,
     pub(super) out: BTreeSet<u64>,
+    pub(super) judging: Judging,
     commands: mpsc::Receiver<Command>,
     pub(super) flushing: Option<JoinHandle<Result<Seq, StoreFailure>>>,
     pub(super) flush_due: Option<Timestamp>,
@@ -175,10 +176,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             &spec.name,
             sender,
             Arc::clone(&parts.store),
-            Arc::clone(&parts.judge),
+            parts.judge.clone(),
             Arc::clone(&last_report),
         );
         let mut engine = Self {
+            judging: Judging::new(&parts.judge),
             bench: Workbench {
                 source: parts.source,
                 clock: parts.clock,
@@ -276,7 +278,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         loop {
             self.lease_what_may_be()?;
             self.finish_if_done();
-            let done = self.tasks.is_empty() && self.early.is_empty();
+            self.ask_judge_if_due();
+            let done = self.in_flight() == 0;
             let finished = self.pace == Pace::Replay && self.state.0 != CrawlState::Running;
             if done && (self.is_closing() || finished) {
                 return Ok(());
@@ -305,6 +308,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 None => pending().await,
             }
         };
+        let judged = async {
+            match self.judging.out.as_mut() {
+                Some(judged) => judged.await,
+                None => pending().await,
+            }
+        };
         let found = async {
             match self.search.as_mut() {
                 Some(search) => search.recv().await,
@@ -328,6 +337,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 if let Ok(command) = self.commands.try_recv() {
                     self.obey(command);
                 }
+                Ok(())
+            }
+            judged = judged => {
+                self.take_judged(judged.map_err(EngineError::from_join)?);
                 Ok(())
             }
             Some(command) = self.commands.recv() => {
@@ -354,7 +367,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         // A replay flushes full groups only: to wake for the others would be to wake forever.
         let flushes = self.pace == Pace::Live && self.flushing.is_none();
         let flush = self.flush_due.filter(|_| flushes);
-        host.into_iter().chain(flush).min()
+        let judge = self.wake_for_judge();
+        host.into_iter().chain(flush).chain(judge).min()
     }
 
     /// Books an event: into the log, the frontier and the figures-to-be.

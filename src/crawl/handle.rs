@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::judging::{ClassNames, Judge};
 use super::spec::SpecError;
 use crate::booking::{CrawlState, Seq};
-use crate::critic::PageJudge;
 use crate::frontier::{FrontierStore, KnownLink, StoreFailure, WaitingLink};
 use crate::measure::LossPoint;
 use crate::proto::v1;
@@ -49,7 +49,7 @@ pub struct Handle {
     name: Arc<str>,
     commands: mpsc::Sender<Command>,
     store: Arc<dyn FrontierStore>,
-    judge: Arc<dyn PageJudge>,
+    judge: Judge,
     last_report: LastReport,
 }
 
@@ -69,7 +69,7 @@ impl Handle {
         name: &str,
         commands: mpsc::Sender<Command>,
         store: Arc<dyn FrontierStore>,
-        judge: Arc<dyn PageJudge>,
+        judge: Judge,
         last_report: LastReport,
     ) -> Self {
         Self {
@@ -96,8 +96,8 @@ impl Handle {
         &self.store
     }
 
-    /// The names of its critic's classes.
-    pub fn class_names(&self) -> &[String] {
+    /// The names of its judge's classes.
+    pub fn class_names(&self) -> ClassNames<'_> {
         self.judge.class_names()
     }
 

@@ -1,4 +1,5 @@
-//! What happens away from the engine: a fetch in flight, then parsing and judging on the blocking pool.
+//! What happens away from the engine: a fetch in flight, then parsing and, if the judge is here, judging
+//! on the blocking pool.
 //!
 //! A task holds its lease and nothing else of the crawl; what it finds out comes back as [`Finished`].
 
@@ -7,14 +8,16 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use super::judging::Judge;
 use crate::booking::evidence;
 use crate::clock::Clock;
 use crate::clock::Timestamp;
-use crate::critic::{PageJudge, Verdict};
+use crate::critic::{PageFacts, Verdict, page_to_judge};
 use crate::fetch::robots::RobotsAnswer;
 use crate::fetch::{FetchError, Outcome, Redirect, Request, Response, Source};
 use crate::frontier::Lease;
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+use crate::proto::v1;
 use crate::url::{CanonicalUrl, HostKey, UrlId};
 
 /// What came of a lease.
@@ -29,6 +32,8 @@ pub(super) struct Finished {
 /// The kinds of ends.
 pub(super) enum Done {
     Page(Box<JudgedPage>),
+    /// A page without a verdict, for its judge is elsewhere; and as that is shown it.
+    Read(Box<(ReadPage, v1::JudgePage)>),
     Redirect(Redirect),
     Failure(FetchError),
     /// robots.txt of the link's host; the link itself was not asked for.
@@ -37,12 +42,19 @@ pub(super) enum Done {
     NotAsked,
 }
 
-/// A page, with all that is computed from it alone.
+/// A page with its verdict.
 pub(super) struct JudgedPage {
+    pub(super) read: ReadPage,
+    pub(super) verdict: Verdict,
+}
+
+/// A page, with all that is computed from it alone.
+pub(super) struct ReadPage {
+    /// Without its body.
     pub(super) response: Response,
     pub(super) page: Page,
-    pub(super) verdict: Verdict,
     pub(super) evidence: Vec<u8>,
+    pub(super) body_bytes: u64,
     pub(super) body_digest: u64,
     /// Fingerprint and host (index into `hosts`) of each link's target.
     pub(super) targets: Vec<(UrlId, u32)>,
@@ -53,7 +65,7 @@ pub(super) struct JudgedPage {
 pub(super) struct Workbench<S, C> {
     pub(super) source: Arc<S>,
     pub(super) clock: C,
-    pub(super) judge: Arc<dyn PageJudge>,
+    pub(super) judge: Judge,
     /// As many permits as cores: parsing more pages at once only costs memory.
     pub(super) parsers: Arc<Semaphore>,
 }
@@ -63,7 +75,7 @@ impl<S, C: Clone> Clone for Workbench<S, C> {
         Self {
             source: Arc::clone(&self.source),
             clock: self.clock.clone(),
-            judge: Arc::clone(&self.judge),
+            judge: self.judge.clone(),
             parsers: Arc::clone(&self.parsers),
         }
     }
@@ -101,11 +113,14 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         };
         // The semaphore is never closed, so that there is always a permit in the end.
         let _permit = self.parsers.acquire().await;
-        let judge = Arc::clone(&self.judge);
+        let judge = self.judge.clone();
         let url = url.clone();
-        let work = move || judge_page(&url, response, kind, &limits, judge.as_ref());
+        let work = move || {
+            let read = read_page(&url, response, kind, &limits);
+            judge_or_show(read, &url, &judge)
+        };
         match tokio::task::spawn_blocking(work).await {
-            Ok(page) => Done::Page(Box::new(page)),
+            Ok(done) => done,
             // A panic in the parser or the judge is a fault of ours: it ends the crawl with words.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime goes down: nobody will take what came of it.
@@ -114,29 +129,48 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     }
 }
 
-fn judge_page(
+fn read_page(
     url: &CanonicalUrl,
-    response: Response,
+    mut response: Response,
     kind: DocumentKind,
     limits: &PageLimits,
-    judge: &dyn PageJudge,
-) -> JudgedPage {
+) -> ReadPage {
+    // It is not needed any more, and pages may wait long for their verdict.
+    let body = std::mem::take(&mut response.body);
     let source = PageSource {
         url,
         content_type: response.content_type.as_deref(),
-        body: &response.body,
+        body: &body,
     };
     let page = Page::parse(&source, kind, limits);
-    let verdict = judge.judge(&page);
     let (targets, hosts) = targets_of(&page);
-    JudgedPage {
-        body_digest: xxhash_rust::xxh3::xxh3_64(&response.body),
+    ReadPage {
+        body_bytes: body.len() as u64,
+        body_digest: xxhash_rust::xxh3::xxh3_64(&body),
         evidence: evidence::encode(&page),
         response,
         page,
-        verdict,
         targets,
         hosts,
+    }
+}
+
+fn judge_or_show(read: ReadPage, url: &CanonicalUrl, judge: &Judge) -> Done {
+    match judge {
+        Judge::Near(judge) => {
+            let verdict = judge.judge(&read.page);
+            Done::Page(Box::new(JudgedPage { read, verdict }))
+        }
+        Judge::Far(_) => {
+            let facts = PageFacts {
+                url,
+                content_type: read.response.content_type.as_deref(),
+                body_digest: read.body_digest,
+                truncated: read.response.truncated,
+            };
+            let shown = page_to_judge(&read.page, &facts);
+            Done::Read(Box::new((read, shown)))
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::book::{self, Intake};
 use super::engine::{Engine, Pace, RobotsPolicy};
+use super::judging::Unjudged;
 use super::lease_task::{Done, Finished, JudgedPage};
 use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
-use crate::booking::{Event, HostFacts, Refusal};
+use crate::booking::{Event, HostFacts, LeaseFacts, Refusal};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{Origin, RobotsAnswer};
 use crate::fetch::{FetchError, GiveUp, Source};
@@ -53,7 +54,18 @@ impl<S: Source, C: Clock> Engine<S, C> {
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
             Done::Robots(answer) => self.book_robots(lease, &url, &answer, finished_at),
-            Done::Page(page) => self.book_page(lease, url, *page, finished_at, next_at),
+            Done::Page(page) => {
+                let facts = book::lease_facts(&lease, url, finished_at, next_at);
+                lease.host.release(finished_at, next_at);
+                self.book_judged(facts, *page);
+            }
+            // The host goes back at once: how long the judge takes is nothing to others.
+            Done::Read(page) => {
+                let (read, shown) = *page;
+                let facts = book::lease_facts(&lease, url, finished_at, next_at);
+                lease.host.release(finished_at, next_at);
+                self.judging.push(Unjudged { facts, read, shown });
+            }
             Done::Redirect(redirect) => {
                 let facts = book::lease_facts(&lease, url, finished_at, next_at);
                 let hops = lease.hops.saturating_add(1);
@@ -66,18 +78,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }
     }
 
-    fn book_page(
-        &mut self,
-        lease: Lease,
-        url: CanonicalUrl,
-        judged: JudgedPage,
-        finished_at: Timestamp,
-        next_at: Timestamp,
-    ) {
+    pub(super) fn book_judged(&mut self, facts: LeaseFacts, judged: JudgedPage) {
         self.trouble = None;
-        let facts = book::lease_facts(&lease, url, finished_at, next_at);
         let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
-        lease.host.release(finished_at, next_at);
         self.append(event);
     }
 

@@ -15,10 +15,10 @@ use crate::archive::Archive;
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use crate::clock::{SimulatedClock, Timestamp, chance};
 use crate::crawl::{
-    CrawlOrder, Engine, EngineError, EngineParts, Pace, RobotsPolicy, SEED_PRIORITY, SpecError,
-    World,
+    CrawlOrder, Engine, EngineError, EngineParts, Judge, Pace, RobotsPolicy, SEED_PRIORITY,
+    SpecError, World,
 };
-use crate::critic::{BayesJudge, CriticModel, JudgeError, PageJudge};
+use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::fetch::ReplaySource;
 use crate::frontier::{FrontierStore, HostCalendar, MemoryStore, StoreFailure};
 use crate::measure::LossCurve;
@@ -288,7 +288,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
     }));
     let archive = Arc::clone(&world.archive);
     let closed: World = Arc::new(move |url| archive.answers(url));
-    let judge: Arc<dyn PageJudge> = Arc::clone(&job.judge) as _;
+    let judge = Judge::Near(Arc::clone(&job.judge) as _);
     let parts = EngineParts {
         source: Arc::new(ReplaySource::new(ArchiveShelf(Arc::clone(&world.archive)))),
         clock: SimulatedClock::starting_at(start),

@@ -25,13 +25,29 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
 
-    /// Topic of the focus, as the critic names it (again for more)
+    /// Topic of the focus, as the critic or the judge names it (again for more)
     #[arg(short, long, value_name = "TOPIC")]
     topic: Vec<String>,
 
     /// The critic's model file
     #[arg(short, long, value_name = "FILE")]
     critic: Option<PathBuf>,
+
+    /// Let a judge behind gRPC judge the pages instead of a critic (judge.proto)
+    #[arg(
+        long,
+        value_name = "http://127.0.0.1:PORT|https://HOST:PORT|unix:/PATH",
+        conflicts_with = "critic"
+    )]
+    judge: Option<String>,
+
+    /// Certificate of the authority of a judge over https, if it is not a public one (PEM)
+    #[arg(long, value_name = "FILE", requires = "judge")]
+    judge_ca_file: Option<PathBuf>,
+
+    /// File with the token that the judge asks for
+    #[arg(long, value_name = "FILE", requires = "judge")]
+    judge_token_file: Option<PathBuf>,
 
     /// File of seed URLs, one a line, `#` for comments
     #[arg(long, value_name = "FILE")]
@@ -96,6 +112,18 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     }
     if let Some(path) = args.critic {
         spec.critic = absolute(&path)?;
+        spec.judge = None;
+    }
+    if let Some(address) = args.judge {
+        spec.critic.clear();
+        let judge = spec.judge.get_or_insert_default();
+        judge.address = address;
+        if let Some(path) = args.judge_ca_file {
+            judge.ca_file = absolute(&path)?;
+        }
+        if let Some(path) = args.judge_token_file {
+            judge.token_file = absolute(&path)?;
+        }
     }
     spec.seeds.extend(args.seeds);
     if let Some(path) = &args.seeds_file {
@@ -120,21 +148,24 @@ fn read_spec(path: &Path) -> anyhow::Result<v1::CrawlSpec> {
             .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         anyhow::anyhow!("spec {}, line {line}: {}", path.display(), error.message())
     })?;
-    if !spec.critic.is_empty() {
-        let beside = path.parent().unwrap_or(Path::new("")).join(&spec.critic);
-        spec.critic = absolute(&beside)?;
+    let mut files = vec![&mut spec.critic];
+    if let Some(judge) = &mut spec.judge {
+        files.extend([&mut judge.ca_file, &mut judge.token_file]);
+    }
+    for file in files.into_iter().filter(|file| !file.is_empty()) {
+        let beside = path.parent().unwrap_or(Path::new("")).join(&file);
+        *file = absolute(&beside)?;
     }
     Ok(spec)
 }
 
 /// The daemon has another working directory.
 fn absolute(path: &Path) -> anyhow::Result<String> {
-    let absolute =
-        std::path::absolute(path).with_context(|| format!("critic {}", path.display()))?;
+    let absolute = std::path::absolute(path).with_context(|| format!("path {}", path.display()))?;
     absolute
         .into_os_string()
         .into_string()
-        .map_err(|path| anyhow::anyhow!("critic {}: the path is not UTF-8", path.display()))
+        .map_err(|path| anyhow::anyhow!("path {}: it is not UTF-8", path.display()))
 }
 
 #[cfg(test)]

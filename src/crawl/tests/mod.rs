@@ -179,7 +179,7 @@ impl Crawl {
         EngineParts {
             source: Arc::new(source),
             clock: self.clock.clone(),
-            judge: Arc::new(WordJudge),
+            judge: Judge::near(WordJudge),
             store,
             calendar: HostCalendar::default(),
             robots: self.robots.clone(),
