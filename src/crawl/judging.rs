@@ -346,3 +346,132 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::critic::{JudgeAddress, RemoteJudge, RemoteOptions};
+    use crate::fetch::Response;
+    use crate::page::Page;
+    use crate::url::CanonicalUrl;
+
+    fn page(evidence: usize) -> Unjudged {
+        Unjudged {
+            facts: LeaseFacts {
+                url: CanonicalUrl::parse("http://a.test/").unwrap(),
+                references: Vec::new(),
+                depth: 0,
+                is_seed: true,
+                priority: 0.0,
+                leased_at: Timestamp(0),
+                finished_at: Timestamp(0),
+                requests: 1,
+                host_next_at: Timestamp(0),
+            },
+            read: ReadPage {
+                response: Response {
+                    status: 200,
+                    content_type: None,
+                    robots_tag: None,
+                    body: bytes::Bytes::new(),
+                    truncated: false,
+                    answer_time: Duration::ZERO,
+                },
+                page: Page::default(),
+                evidence: vec![0; evidence],
+                body_bytes: 0,
+                body_digest: 0,
+                targets: Vec::new(),
+                hosts: Vec::new(),
+            },
+            shown: v1::JudgePage::default(),
+        }
+    }
+
+    fn judging() -> Judging {
+        let options = RemoteOptions {
+            address: JudgeAddress::parse("unix:/nowhere").unwrap(),
+            ca_file: None,
+            token_file: None,
+            deadline: Duration::from_secs(1),
+            pages_max: 1,
+            topics: Vec::new(),
+        };
+        Judging::new(&Judge::Far(Arc::new(RemoteJudge::new(options))))
+    }
+
+    fn answered(pages: Vec<Unjudged>, verdicts: Result<Vec<Verdict>, JudgeAway>) -> Answer {
+        Answer { pages, verdicts }
+    }
+
+    fn gone() -> JudgeAway {
+        JudgeAway::Unreachable("gone".to_owned())
+    }
+
+    #[test]
+    fn pages_without_a_verdict_are_bounded_in_bytes() {
+        let mut judging = judging();
+        assert!(!judging.takes_more(), "nobody knows whether it is there");
+        judging.take(answered(Vec::new(), Ok(Vec::new())), Timestamp(0));
+        // 12 MiB each as they are reckoned.
+        for pages in 1..=6 {
+            assert!(judging.takes_more(), "{pages}");
+            judging.push(page(4 << 20));
+        }
+        assert!(!judging.takes_more());
+        let verdict = Verdict {
+            log_odds: 0.0,
+            best: Vec::new(),
+            near_focus: false,
+            version: 1,
+        };
+        let first = judging.queue.pop_front().into_iter().collect();
+        assert_eq!(
+            judging
+                .take(answered(first, Ok(vec![verdict])), Timestamp(0))
+                .len(),
+            1
+        );
+        assert!(judging.takes_more());
+        judging.abandon();
+        assert_eq!((judging.bytes, judging.unjudged()), (0, 0));
+    }
+
+    #[test]
+    fn a_judge_that_is_away_is_asked_less_and_less_often_but_at_least_every_half_minute() {
+        let mut judging = judging();
+        assert_eq!(judging.due(false), None);
+        assert_eq!(judging.due(true), Some(Timestamp(0)));
+        let waits: Vec<_> = (0..100)
+            .map(|_| {
+                judging.take(answered(Vec::new(), Err(gone())), Timestamp(1_000));
+                judging
+                    .due(true)
+                    .unwrap()
+                    .since(Timestamp(1_000))
+                    .as_millis()
+            })
+            .collect();
+        let first = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
+        assert_eq!(waits[..8], first);
+        assert_eq!(waits.last(), Some(&30_000));
+        judging.take(answered(Vec::new(), Ok(Vec::new())), Timestamp(0));
+        judging.take(answered(Vec::new(), Err(gone())), Timestamp(0));
+        assert_eq!(judging.due(true), Some(Timestamp(500)));
+    }
+
+    #[test]
+    fn a_batch_that_fails_goes_back_to_the_front_in_its_order() {
+        let mut judging = judging();
+        let batch = vec![page(1), page(2), page(3)];
+        judging.push(page(4));
+        judging.take(answered(batch, Err(gone())), Timestamp(0));
+        let sizes: Vec<_> = judging
+            .queue
+            .iter()
+            .map(|page| page.read.evidence.len())
+            .collect();
+        assert_eq!(sizes, [1, 2, 3, 4]);
+        assert_eq!(judging.batch_max, 1);
+    }
+}

@@ -3,6 +3,7 @@
 mod ends;
 mod failures;
 mod fold;
+mod judging;
 mod orders;
 mod redirects;
 mod replays;

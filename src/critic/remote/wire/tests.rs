@@ -41,7 +41,8 @@ fn take(verdict: v1::Verdict) -> Result<Verdict, JudgeAway> {
 
 #[test]
 fn a_page_goes_out_as_its_words_a_leaf_a_line() {
-    let page = page("<title>Of  Reefs</title><p>Corals <b>Bleach</b> fast</p><hr><p>in warm Water</p>");
+    let page =
+        page("<title>Of  Reefs</title><p>Corals <b>Bleach</b> fast</p><hr><p>in warm Water</p>");
     let (text, is_cut) = text_of(&page, 1000);
     assert_eq!(text, "corals\nbleach\nfast\nin warm water");
     assert!(!is_cut);
