@@ -11,6 +11,7 @@ mod control;
 mod crash;
 mod daemon;
 mod fetch;
+mod judge;
 mod lab;
 mod layers;
 mod simulation;

@@ -35,7 +35,7 @@ impl FarWords {
         })
     }
 
-    fn from_now_on(&self, says: Says) {
+    fn now(&self, says: Says) {
         *self.says.lock().unwrap() = says;
     }
 
@@ -58,13 +58,12 @@ impl FarWords {
         self.calls.lock().unwrap().push(urls.collect());
         let says = *self.says.lock().unwrap();
         match says {
-            Says::Verdicts => Ok(()),
             Says::Gone => Err(JudgeAway::Unreachable("connection refused".into())),
             Says::Hang => pending().await,
             Says::NotOn(word) if pages.iter().any(|page| page.text.contains(word)) => {
                 Err(JudgeAway::BadAnswer("the log odds are NaN".into()))
             }
-            Says::NotOn(_) => Ok(()),
+            Says::Verdicts | Says::NotOn(_) => Ok(()),
         }
     }
 }
@@ -187,7 +186,7 @@ async fn nothing_is_fetched_before_the_judge_has_said_that_it_is_there() {
             tokio::task::yield_now().await;
         }
         assert_eq!(crawl.requests(), [""; 0]);
-        judge.from_now_on(Says::Verdicts);
+        judge.now(Says::Verdicts);
         until_finished(&handle).await;
     })
     .await;
@@ -201,7 +200,7 @@ async fn a_judge_that_goes_away_and_comes_back_costs_no_page_and_no_second_fetch
     let judge = FarWords::who(Says::Verdicts);
     crawl_with(&crawl, &judge, async |handle| {
         judge.until_asked_about("seed/").await;
-        judge.from_now_on(Says::Gone);
+        judge.now(Says::Gone);
         let status = until(&handle, |status| {
             status.idle.starts_with("waiting for judge") && status.unjudged > 1
         })
@@ -222,7 +221,7 @@ async fn a_judge_that_goes_away_and_comes_back_costs_no_page_and_no_second_fetch
             "{}",
             still.idle
         );
-        judge.from_now_on(Says::Verdicts);
+        judge.now(Says::Verdicts);
         let status = until_finished(&handle).await;
         assert_eq!((status.pages, status.unjudged), (31, 0));
     })
@@ -260,7 +259,7 @@ async fn a_page_that_no_verdict_can_be_had_on_stands_alone_in_the_end_and_is_nam
             "{}",
             status.idle
         );
-        judge.from_now_on(Says::Verdicts);
+        judge.now(Says::Verdicts);
         until_finished(&handle).await;
     })
     .await;
@@ -274,7 +273,7 @@ async fn pause_resume_and_stop_are_obeyed_while_the_judge_is_away() {
     let judge = FarWords::who(Says::Verdicts);
     crawl_with(&crawl, &judge, async |handle| {
         judge.until_asked_about("seed/").await;
-        judge.from_now_on(Says::Gone);
+        judge.now(Says::Gone);
         until(&handle, |status| {
             status.unjudged > 1 && status.in_flight == 0
         })
@@ -289,7 +288,7 @@ async fn pause_resume_and_stop_are_obeyed_while_the_judge_is_away() {
             .unwrap();
         assert!(stopped.unjudged > 1);
         // What was read is still judged, when it can be.
-        judge.from_now_on(Says::Verdicts);
+        judge.now(Says::Verdicts);
         let rested = until(&handle, |status| status.unjudged == 0).await;
         assert_eq!(rested.state, v1::CrawlState::Stopped as i32);
     })
@@ -322,7 +321,7 @@ async fn a_crawl_that_closes_waits_for_no_judge_and_fetches_the_unjudged_pages_l
         let judge = FarWords::who(Says::Verdicts);
         crawl_with(&crawl, &judge, async |handle| {
             judge.until_asked_about("seed/").await;
-            judge.from_now_on(says);
+            judge.now(says);
             until(&handle, |status| {
                 status.unjudged > 2 && status.in_flight == 0
             })
@@ -334,7 +333,7 @@ async fn a_crawl_that_closes_waits_for_no_judge_and_fetches_the_unjudged_pages_l
         let lost: Vec<_> = before.difference(&judged).cloned().collect();
         assert!(lost.len() > 2, "{lost:?}");
         assert_eq!(crawl.state_of(&lost[0]), Some(LinkState::Waiting));
-        judge.from_now_on(Says::Verdicts);
+        judge.now(Says::Verdicts);
         crawl_with(&crawl, &judge, async |handle| {
             until_finished(&handle).await;
         })
@@ -357,7 +356,7 @@ async fn while_a_page_is_with_the_judge_its_host_may_be_asked_by_others() {
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {
         judge.until_asked_about("seed/").await;
-        judge.from_now_on(Says::Hang);
+        judge.now(Says::Hang);
         judge.until_asked_about("h0/").await;
         assert_ne!(held("h0/"), Some(Held::Leased));
         let known = handle.lookup(url("h0/").id()).await.unwrap().unwrap();
