@@ -295,6 +295,8 @@ fn of_status(status: &Status, deadline: Duration) -> JudgeAway {
     let words = printable(&words);
     match status.code() {
         Code::DeadlineExceeded => JudgeAway::Deadline(deadline),
+        // So tonic says it, as a client and as a server.
+        Code::Cancelled if words == "Timeout expired" => JudgeAway::Deadline(deadline),
         // What the transport says of a peer that is gone; also what a judge says that is about to go.
         Code::Unavailable | Code::Cancelled => JudgeAway::Unreachable(words),
         code => JudgeAway::Refused {

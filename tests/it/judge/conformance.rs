@@ -45,7 +45,7 @@ fn pages() -> Vec<(CanonicalUrl, Page)> {
 }
 
 /// Asks the judge and holds its verdicts against the contract; gives them.
-async fn conforms(
+pub(super) async fn conforms(
     judge: impl AsyncFn(&[(CanonicalUrl, Page)]) -> Vec<Verdict>,
     classes: impl Fn() -> usize,
 ) -> Vec<Verdict> {
@@ -78,7 +78,7 @@ async fn conforms(
 }
 
 /// As the engine does it.
-async fn ask(judge: &RemoteJudge, pages: &[(CanonicalUrl, Page)]) -> Vec<Verdict> {
+pub(super) async fn ask(judge: &RemoteJudge, pages: &[(CanonicalUrl, Page)]) -> Vec<Verdict> {
     let shown: Vec<v1::JudgePage> = pages
         .iter()
         .map(|(url, page)| {

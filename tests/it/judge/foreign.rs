@@ -5,8 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use apprentice::critic::{FarJudge, JudgeAway};
+use apprentice::page::Page;
+use apprentice::url::CanonicalUrl;
 
-use super::conformance::remote;
+use super::conformance::{ask, conforms, remote};
 use super::{Counting, spec_by, until_waiting};
 use crate::control::PYTHON_VARIABLE;
 use crate::support::daemon::{Home, TOPIC, Web, create, finished, rows, until};
@@ -96,14 +98,17 @@ async fn a_judge_in_python_leads_a_crawl_and_may_be_killed_in_the_middle() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_judge_in_python_is_reached_by_a_socket_and_says_which_topics_there_are() {
+async fn a_judge_in_python_conforms_over_a_socket_and_says_which_topics_there_are() {
     let home = Home::new();
     let socket = format!("unix:{}", home.path("judge.sock").display());
     let Some(judge) = PythonJudge::start(&home, &socket) else {
         println!("skipped: {PYTHON_VARIABLE} names no Python with grpcio and grpcio-tools");
         return;
     };
-    remote(&judge.address, TOPIC).greet().await.unwrap();
+    let remote_judge = remote(&judge.address, TOPIC);
+    remote_judge.greet().await.unwrap();
+    let judged = async |pages: &[(CanonicalUrl, Page)]| ask(&remote_judge, pages).await;
+    conforms(judged, || remote_judge.class_names().len()).await;
     let Err(JudgeAway::Refused { code, words }) = remote(&judge.address, "cheese").greet().await
     else {
         panic!("it understands cheese");
