@@ -422,6 +422,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     pub(super) fn set_spec(&mut self, raw: v1::CrawlSpec, spec: Spec) -> Result<(), SpecError> {
         self.guard = guard_of(&spec)?;
+        self.judging.set_judge(&spec.judged_by);
         self.frontier
             .set_params(spec.tuning.frontier_params(spec.order));
         self.spec = spec;

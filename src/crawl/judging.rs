@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::engine::Engine;
 use super::lease_task::{JudgedPage, ReadPage};
+use super::spec::JudgedBy;
 use crate::booking::{CrawlState, LeaseFacts};
 use crate::clock::{Clock, Timestamp};
 use crate::critic::{FarJudge, JudgeAway, PageJudge, Verdict};
@@ -138,6 +139,16 @@ impl Judging {
             standing: Standing::Unknown,
             batch_max: usize::MAX,
             closing_until: None,
+        }
+    }
+
+    /// The judge may have moved: then it is asked there, at once if it was away.
+    pub(super) fn set_judge(&mut self, judged_by: &JudgedBy) {
+        let (Some(far), JudgedBy::Judge(options)) = (&self.far, judged_by) else {
+            return;
+        };
+        if far.move_to(options) && self.is_away() {
+            self.standing = Standing::Unknown;
         }
     }
 

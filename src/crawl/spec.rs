@@ -292,6 +292,14 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
         keep_if_zero(&mut old.redirects_max, new.redirects_max);
         keep_if_zero(&mut old.links_per_page_max, new.links_per_page_max);
     }
+    if let Some(new) = &update.judge {
+        let old = spec.judge.get_or_insert_default();
+        keep_if_zero(&mut old.address, new.address.clone());
+        keep_if_zero(&mut old.ca_file, new.ca_file.clone());
+        keep_if_zero(&mut old.token_file, new.token_file.clone());
+        keep_if_zero(&mut old.deadline_ms, new.deadline_ms);
+        keep_if_zero(&mut old.batch_pages_max, new.batch_pages_max);
+    }
     spec
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::critic::judge::Verdict;
+use crate::critic::remote::RemoteOptions;
 use crate::proto::v1;
 
 /// A judge that has to be waited for, and that can be gone.
@@ -32,7 +33,10 @@ pub trait FarJudge: Send + Sync + 'static {
     fn class_names(&self) -> Arc<[String]>;
 
     /// Its address, for people.
-    fn place(&self) -> &str;
+    fn place(&self) -> String;
+
+    /// From the next call on it is spoken to like this. Gives whether that is news.
+    fn move_to(&self, options: &RemoteOptions) -> bool;
 }
 
 /// What one call takes.

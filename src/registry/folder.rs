@@ -62,7 +62,7 @@ impl CrawlFolder {
         };
         let judge = RemoteJudge::new(options.clone());
         judge.greet().await.map_err(|why| RegistryError::JudgeAway {
-            place: judge.place().to_owned(),
+            place: judge.place(),
             why,
         })
     }

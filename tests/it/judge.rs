@@ -7,7 +7,6 @@ mod foreign;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use apprentice::archive::{Answer, Library};
 use apprentice::control::client::Client;
@@ -15,6 +14,7 @@ use apprentice::lab::toyweb::ToyLibrary;
 use apprentice::proto::v1;
 use apprentice::proto::v1::CrawlState::{Paused, Running, Stopped};
 use apprentice::url::CanonicalUrl;
+use tokio::sync::Semaphore;
 
 use crate::control::{AUTHORITY, CERTIFICATE, KEY, TOKEN, write_identity};
 use crate::support::daemon::{
@@ -22,11 +22,13 @@ use crate::support::daemon::{
 };
 use crate::support::judge::{Guarded, Judge, Mood};
 
-/// A web that takes its time, so that a crawl is caught in the middle, and counts what it is asked.
+/// A web that counts what it is asked, and gives so many pages and no more until it is opened: there a
+/// crawl is caught in the middle.
 #[derive(Clone)]
 struct Counting {
     web: ToyLibrary,
     asked: Arc<Mutex<BTreeMap<CanonicalUrl, u32>>>,
+    gives: Arc<Semaphore>,
 }
 
 impl Counting {
@@ -34,7 +36,23 @@ impl Counting {
         Self {
             web: ToyLibrary(toy()),
             asked: Arc::default(),
+            gives: Arc::new(Semaphore::new(40)),
         }
+    }
+
+    /// Holds no page back any more.
+    fn open(&self) {
+        self.gives.add_permits(1_000_000);
+    }
+
+    /// Pages that were asked for, those asked for again counted again.
+    fn requests(&self) -> u64 {
+        self.asked
+            .lock()
+            .unwrap()
+            .values()
+            .map(|times| u64::from(*times))
+            .sum()
     }
 
     /// Pages that were asked for more than once, and how many there were at all.
@@ -48,12 +66,11 @@ impl Counting {
 
 impl Library for Counting {
     async fn answer(&self, url: &CanonicalUrl) -> Answer {
-        let mut answer = self.web.answer(url).await;
         if !url.as_str().ends_with("/robots.txt") {
             *self.asked.lock().unwrap().entry(url.clone()).or_default() += 1;
-            answer.delay = Duration::from_millis(40);
+            self.gives.acquire().await.unwrap().forget();
         }
-        answer
+        self.web.answer(url).await
     }
 }
 
@@ -126,6 +143,7 @@ async fn a_judge_that_is_killed_in_the_middle_and_started_again_costs_no_fetch()
     })
     .await;
     judge.kill();
+    library.open();
     until_waiting(&mut client, "crawl", "cannot be reached").await;
     // What was under way comes in; then nothing goes out any more.
     let rests = |crawl: &v1::Crawl| crawl.in_flight == 0;
@@ -165,9 +183,7 @@ async fn a_judge_that_hangs_fails_or_talks_nonsense_is_waited_for_with_the_reaso
     let judge = Judge::on_tcp(None);
     let daemon = home.daemon_on(&web).await;
     let mut client = daemon.client().await;
-    let mut spec = spec_by(&home, "crawl", &judge.address);
-    spec.judge.get_or_insert_default().deadline_ms = 500;
-    create(&mut client, spec).await;
+    library.open();
     for (mood, words) in [
         (Mood::Unavailable, "shutting down"),
         (Mood::Internal, "it refuses (Internal): out of memory"),
@@ -179,16 +195,20 @@ async fn a_judge_that_hangs_fails_or_talks_nonsense_is_waited_for_with_the_reaso
             "class \"cheese\" is not among those described",
         ),
     ] {
-        let fetched = status(&mut client, "crawl").await.fetched;
-        let moved = |crawl: &v1::Crawl| crawl.fetched > fetched;
-        until(&mut client, "crawl", "goes on", moved).await;
+        let before = library.requests();
         judge.be(mood);
-        let crawl = until_waiting(&mut client, "crawl", words).await;
+        let name = format!("{mood:?}");
+        let mut spec = spec_by(&home, &name, &judge.address);
+        spec.budget = 10;
+        spec.judge.get_or_insert_default().deadline_ms = 500;
+        create(&mut client, spec).await;
+        let crawl = until_waiting(&mut client, &name, words).await;
         assert!(crawl.unjudged > 0, "{mood:?}");
         judge.be(Mood::Good);
+        let crawl = finished(&mut client, &name).await;
+        let asked = library.requests() - before;
+        assert_eq!(asked, crawl.fetched + crawl.redirects, "{mood:?}");
     }
-    finished(&mut client, "crawl").await;
-    assert_eq!(library.asked().0, []);
     daemon.stop().await;
 }
 
@@ -207,6 +227,7 @@ async fn a_daemon_that_starts_without_the_judge_opens_the_crawl_waiting_and_runs
     })
     .await;
     judge.kill();
+    library.open();
     until_waiting(&mut client, "far", "cannot be reached").await;
     // It ends although pages wait for their verdicts; the test would wait for it a minute.
     daemon.stop().await;
@@ -233,7 +254,8 @@ async fn a_daemon_that_starts_without_the_judge_opens_the_crawl_waiting_and_runs
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_without_its_judge_is_paused_stopped_and_deleted_like_any_other() {
-    let web = Web::serve(Counting::new()).await;
+    let library = Counting::new();
+    let web = Web::serve(library.clone()).await;
     let home = Home::new();
     let judge = Judge::on_tcp(None);
     let daemon = home.daemon_on(&web).await;
@@ -244,6 +266,7 @@ async fn a_crawl_without_its_judge_is_paused_stopped_and_deleted_like_any_other(
     })
     .await;
     judge.kill();
+    library.open();
     until_waiting(&mut client, "crawl", "cannot be reached").await;
     home.run(&["crawl", "pause", "crawl"]).done();
     assert_eq!(status(&mut client, "crawl").await.state(), Paused);
@@ -257,6 +280,44 @@ async fn a_crawl_without_its_judge_is_paused_stopped_and_deleted_like_any_other(
         (fs::read_dir(crawls).unwrap().count() == 0).then_some(())
     })
     .await;
+    daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_judge_that_has_moved_is_found_again_once_the_crawl_is_told() {
+    let library = Counting::new();
+    let web = Web::serve(library.clone()).await;
+    let home = Home::new();
+    let judge = Judge::on_socket(&home.path("judge.sock"));
+    let daemon = home.daemon_on(&web).await;
+    let mut client = daemon.client().await;
+    create(&mut client, spec_by(&home, "crawl", &judge.address)).await;
+    until(&mut client, "crawl", "is under way", |crawl| {
+        crawl.fetched > 10
+    })
+    .await;
+    judge.kill();
+    library.open();
+    until_waiting(&mut client, "crawl", "cannot be reached").await;
+    let judge = Judge::on_tcp(None);
+    home.run(&["crawl", "set", "crawl", "--judge", &judge.address])
+        .done();
+    let fetched = status(&mut client, "crawl").await.fetched;
+    until(&mut client, "crawl", "goes on", |crawl| {
+        crawl.fetched > fetched
+    })
+    .await;
+    assert_eq!(library.asked().0, []);
+    // It is found there by the next daemon as well.
+    daemon.stop().await;
+    let daemon = home.daemon_on(&web).await;
+    let mut client = daemon.client().await;
+    let crawl = finished(&mut client, "crawl").await;
+    assert_eq!(crawl.spec.unwrap().judge.unwrap().address, judge.address);
+
+    create(&mut client, home.spec("near", &toy())).await;
+    let said = home.run(&["crawl", "set", "near", "--judge", &judge.address]);
+    assert!(said.error(5).contains("only one can judge"));
     daemon.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! `apprentice crawl`: each subcommand is a client of the daemon.
 
 mod frontier;
+mod judge;
 mod list;
 mod loss;
 mod pages;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::judge::{JudgeArgs, absolute};
 use super::scope::{LimitArgs, ScopeArgs};
 use super::steer::read_url_file;
 use crate::cli::connect::DaemonArgs;
@@ -30,24 +31,8 @@ pub(in crate::cli) struct Args {
     topic: Vec<String>,
 
     /// The critic's model file
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "judge")]
     critic: Option<PathBuf>,
-
-    /// Let a judge behind gRPC judge the pages instead of a critic (judge.proto)
-    #[arg(
-        long,
-        value_name = "http://127.0.0.1:PORT|https://HOST:PORT|unix:/PATH",
-        conflicts_with = "critic"
-    )]
-    judge: Option<String>,
-
-    /// Certificate of the authority of a judge over https, if it is not a public one (PEM)
-    #[arg(long, value_name = "FILE", requires = "judge")]
-    judge_ca_file: Option<PathBuf>,
-
-    /// File with the token that the judge asks for
-    #[arg(long, value_name = "FILE", requires = "judge")]
-    judge_token_file: Option<PathBuf>,
 
     /// File of seed URLs, one a line, `#` for comments
     #[arg(long, value_name = "FILE")]
@@ -76,6 +61,9 @@ pub(in crate::cli) struct Args {
     /// Print the crawl as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    judge: JudgeArgs,
 
     #[command(flatten)]
     scope: ScopeArgs,
@@ -114,16 +102,11 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
         spec.critic = absolute(&path)?;
         spec.judge = None;
     }
-    if let Some(address) = args.judge {
+    if args.judge.names_one() {
         spec.critic.clear();
-        let judge = spec.judge.get_or_insert_default();
-        judge.address = address;
-        if let Some(path) = args.judge_ca_file {
-            judge.ca_file = absolute(&path)?;
-        }
-        if let Some(path) = args.judge_token_file {
-            judge.token_file = absolute(&path)?;
-        }
+    }
+    if args.judge.is_given() {
+        args.judge.put_over(spec.judge.get_or_insert_default())?;
     }
     spec.seeds.extend(args.seeds);
     if let Some(path) = &args.seeds_file {
@@ -157,15 +140,6 @@ fn read_spec(path: &Path) -> anyhow::Result<v1::CrawlSpec> {
         *file = absolute(&beside)?;
     }
     Ok(spec)
-}
-
-/// The daemon has another working directory.
-fn absolute(path: &Path) -> anyhow::Result<String> {
-    let absolute = std::path::absolute(path).with_context(|| format!("path {}", path.display()))?;
-    absolute
-        .into_os_string()
-        .into_string()
-        .map_err(|path| anyhow::anyhow!("path {}: it is not UTF-8", path.display()))
 }
 
 #[cfg(test)]

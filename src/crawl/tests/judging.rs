@@ -6,7 +6,7 @@ use std::future::pending;
 use std::sync::Mutex;
 
 use super::*;
-use crate::critic::{BatchLimits, FarJudge, JudgeAway};
+use crate::critic::{BatchLimits, FarJudge, JudgeAway, RemoteOptions};
 use crate::frontier::Held;
 
 /// Judges like [`WordJudge`], as long as it is told to.
@@ -97,8 +97,12 @@ impl FarJudge for FarWords {
         CLASSES.clone().into()
     }
 
-    fn place(&self) -> &'static str {
-        "http://judge.test"
+    fn place(&self) -> String {
+        "http://judge.test".to_owned()
+    }
+
+    fn move_to(&self, _: &RemoteOptions) -> bool {
+        false
     }
 }
 

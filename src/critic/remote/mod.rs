@@ -62,7 +62,7 @@ pub struct RemoteOptions {
 /// A judge behind gRPC.
 #[derive(Debug)]
 pub struct RemoteJudge {
-    options: RemoteOptions,
+    options: Mutex<Arc<RemoteOptions>>,
     classes: Arc<ClassList>,
     session: Mutex<Option<Arc<Session>>>,
 }
@@ -73,6 +73,7 @@ struct Session {
     client: Client,
     classes: Numbers,
     limits: BatchLimits,
+    options: Arc<RemoteOptions>,
 }
 
 type Client = PageJudgeClient<InterceptedService<Channel, Bearer>>;
@@ -114,10 +115,14 @@ impl RemoteJudge {
 
     fn with(options: RemoteOptions, classes: ClassList) -> Self {
         Self {
-            options,
+            options: Mutex::new(Arc::new(options)),
             classes: Arc::new(classes),
             session: Mutex::new(None),
         }
+    }
+
+    fn options(&self) -> Arc<RemoteOptions> {
+        Arc::clone(&self.options.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn session(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
@@ -126,13 +131,14 @@ impl RemoteJudge {
 
     /// Connects and asks the judge what it is.
     async fn meet(&self) -> Result<Arc<Session>, JudgeAway> {
-        let mut client = self.connect().await?;
+        let options = self.options();
+        let mut client = connect(&options).await?;
         let request = v1::DescribeRequest {
-            topics: self.options.topics.clone(),
+            topics: options.topics.clone(),
         };
         let described = client.describe(within(request, GREETING_TIME_MAX));
         let described = in_time(GREETING_TIME_MAX, described).await?;
-        let limits = self.limits_of(&described)?;
+        let limits = limits_of(&described, &options)?;
         let list = Arc::clone(&self.classes);
         let names = described.classes;
         let extended = tokio::task::spawn_blocking(move || list.extend(&names)).await;
@@ -141,93 +147,89 @@ impl RemoteJudge {
         tracing::info!(
             judge = name,
             version = described.version,
-            at = self.place(),
+            at = options.address.as_str(),
             "the judge is there"
         );
         let session = Arc::new(Session {
             client,
             classes,
             limits,
+            options,
         });
-        *self.session() = Some(Arc::clone(&session));
+        // Unless it has moved meanwhile.
+        if Arc::ptr_eq(&session.options, &self.options()) {
+            *self.session() = Some(Arc::clone(&session));
+        }
         Ok(session)
     }
+}
 
-    async fn connect(&self) -> Result<Client, JudgeAway> {
-        let address = &self.options.address;
-        let unreachable =
-            |error: tonic::transport::Error| JudgeAway::Unreachable(innermost(&error));
-        let mut endpoint = Endpoint::from_shared(address.as_str().to_owned())
-            .map_err(unreachable)?
-            .connect_timeout(GREETING_TIME_MAX);
-        if address.is_tls() {
-            let tls = match &self.options.ca_file {
-                Some(file) => {
-                    ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(file)?))
-                }
-                None => ClientTlsConfig::new()
-                    .trust_anchors(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-            };
-            endpoint = endpoint.tls_config(tls).map_err(unreachable)?;
-        }
-        let token = self
-            .options
-            .token_file
-            .as_deref()
-            .map(token_in)
-            .transpose()?;
-        // A peer that takes the connection and says nothing more is not covered by the connector.
-        let channel = tokio::time::timeout(GREETING_TIME_MAX, endpoint.connect())
-            .await
-            .map_err(|_| JudgeAway::Deadline(GREETING_TIME_MAX))?
-            .map_err(unreachable)?;
-        let client = PageJudgeClient::with_interceptor(channel, Bearer(token));
-        Ok(client.max_decoding_message_size(ANSWER_BYTES_MAX))
-    }
-
-    fn limits_of(&self, described: &v1::DescribeResponse) -> Result<BatchLimits, JudgeAway> {
-        let pages = match described.pages_max {
-            0 => usize::MAX,
-            pages => pages as usize,
-        };
-        let bytes = match described.bytes_max {
-            0 => REQUEST_BYTES_MAX,
-            bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
-        };
-        if bytes < REQUEST_BYTES_MIN {
-            return Err(JudgeAway::BadAnswer(format!(
-                "it takes {bytes} bytes a request; the least is {REQUEST_BYTES_MIN}"
-            )));
-        }
-        Ok(BatchLimits {
-            pages_max: pages.min(self.options.pages_max).max(1),
-            bytes_max: bytes.min(ANSWER_BYTES_MAX),
-        })
-    }
-
-    async fn ask(
-        &self,
-        session: &Session,
-        pages: &[&v1::JudgePage],
-    ) -> Result<Vec<Verdict>, JudgeAway> {
+impl Session {
+    /// Verdicts on `pages`.
+    async fn ask(&self, pages: &[&v1::JudgePage]) -> Result<Vec<Verdict>, JudgeAway> {
         let mut request = v1::JudgeBatchRequest {
             topics: self.options.topics.clone(),
             pages: Vec::new(),
         };
-        let room = session
-            .limits
-            .bytes_max
-            .saturating_sub(request.encoded_len());
+        let room = self.limits.bytes_max.saturating_sub(request.encoded_len());
         let bytes_max = room.saturating_sub(FRAME_BYTES);
         request.pages = pages
             .iter()
             .map(|page| wire::cut_to(page, bytes_max))
             .collect();
         let deadline = self.options.deadline;
-        let mut client = session.client.clone();
+        let mut client = self.client.clone();
         let answer = in_time(deadline, client.judge_batch(within(request, deadline))).await?;
-        wire::verdicts_of(&answer, pages, &session.classes)
+        wire::verdicts_of(&answer, pages, &self.classes)
     }
+}
+
+async fn connect(options: &RemoteOptions) -> Result<Client, JudgeAway> {
+    let address = &options.address;
+    let unreachable = |error: tonic::transport::Error| JudgeAway::Unreachable(innermost(&error));
+    let mut endpoint = Endpoint::from_shared(address.as_str().to_owned())
+        .map_err(unreachable)?
+        .connect_timeout(GREETING_TIME_MAX);
+    if address.is_tls() {
+        let tls = match &options.ca_file {
+            Some(file) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(file)?)),
+            None => {
+                ClientTlsConfig::new().trust_anchors(webpki_roots::TLS_SERVER_ROOTS.iter().cloned())
+            }
+        };
+        endpoint = endpoint.tls_config(tls).map_err(unreachable)?;
+    }
+    let token = options.token_file.as_deref().map(token_in).transpose()?;
+    // A peer that takes the connection and says nothing more is not covered by the connector.
+    let channel = tokio::time::timeout(GREETING_TIME_MAX, endpoint.connect())
+        .await
+        .map_err(|_| JudgeAway::Deadline(GREETING_TIME_MAX))?
+        .map_err(unreachable)?;
+    let client = PageJudgeClient::with_interceptor(channel, Bearer(token));
+    Ok(client.max_decoding_message_size(ANSWER_BYTES_MAX))
+}
+
+fn limits_of(
+    described: &v1::DescribeResponse,
+    options: &RemoteOptions,
+) -> Result<BatchLimits, JudgeAway> {
+    let pages = match described.pages_max {
+        0 => usize::MAX,
+        pages => pages as usize,
+    };
+    let bytes = match described.bytes_max {
+        0 => REQUEST_BYTES_MAX,
+        bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+    };
+    if bytes < REQUEST_BYTES_MIN {
+        return Err(JudgeAway::BadAnswer(format!(
+            "it takes {bytes} bytes a request; the least is {REQUEST_BYTES_MIN}"
+        )));
+    }
+    Ok(BatchLimits {
+        pages_max: pages.min(options.pages_max).max(1),
+        bytes_max: bytes.min(ANSWER_BYTES_MAX),
+    })
 }
 
 #[tonic::async_trait]
@@ -242,7 +244,7 @@ impl FarJudge for RemoteJudge {
             Some(session) => session,
             None => self.meet().await?,
         };
-        let answer = self.ask(&session, pages).await;
+        let answer = session.ask(pages).await;
         if answer.is_err() {
             *self.session() = None;
         }
@@ -253,7 +255,7 @@ impl FarJudge for RemoteJudge {
         let session = self.session();
         session.as_ref().map_or(
             BatchLimits {
-                pages_max: self.options.pages_max.max(1),
+                pages_max: self.options().pages_max.max(1),
                 bytes_max: REQUEST_BYTES_MAX,
             },
             |session| session.limits,
@@ -264,8 +266,19 @@ impl FarJudge for RemoteJudge {
         self.classes.names()
     }
 
-    fn place(&self) -> &str {
-        self.options.address.as_str()
+    fn place(&self) -> String {
+        self.options().address.as_str().to_owned()
+    }
+
+    fn move_to(&self, options: &RemoteOptions) -> bool {
+        let mut known = self.options.lock().unwrap_or_else(PoisonError::into_inner);
+        if **known == *options {
+            return false;
+        }
+        *known = Arc::new(options.clone());
+        drop(known);
+        *self.session() = None;
+        true
     }
 }
 

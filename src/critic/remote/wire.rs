@@ -13,6 +13,8 @@ use crate::url::CanonicalUrl;
 
 /// The longest text that is sent; the rest of a page is cut.
 const TEXT_BYTES_MAX: usize = 1 << 20;
+/// As much is sent of a title, and of a Content-Type header.
+const HEAD_BYTES_MAX: usize = 16 << 10;
 /// The greatest log odds; the priority of seeds is far above.
 const LOG_ODDS_MAX: f64 = 1e6;
 /// A probability nearer to 0 or 1 is taken as this near: then the log odds are finite.
@@ -36,11 +38,12 @@ pub struct PageFacts<'a> {
 /// `page` as a far judge is shown it.
 pub fn page_to_judge(page: &Page, facts: &PageFacts<'_>) -> v1::JudgePage {
     let (text, is_cut) = text_of(page, TEXT_BYTES_MAX);
+    let head = |text: &str| text[..text.floor_char_boundary(HEAD_BYTES_MAX)].to_owned();
     v1::JudgePage {
         url: facts.url.as_str().to_owned(),
-        title: page.title.clone(),
+        title: head(&page.title),
         text,
-        content_type: facts.content_type.unwrap_or_default().to_owned(),
+        content_type: head(facts.content_type.unwrap_or_default()),
         body_digest: facts.body_digest,
         truncated: facts.truncated || is_cut,
     }

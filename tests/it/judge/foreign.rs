@@ -83,6 +83,7 @@ async fn a_judge_in_python_leads_a_crawl_and_may_be_killed_in_the_middle() {
     })
     .await;
     judge.kill();
+    library.open();
     until_waiting(&mut client, "crawl", "cannot be reached").await;
     let _judge = PythonJudge::start(&home, &listen).unwrap();
     let crawl = finished(&mut client, "crawl").await;

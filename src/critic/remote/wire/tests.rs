@@ -63,6 +63,10 @@ fn a_page_that_is_too_long_loses_the_end_of_its_text() {
     let page = page(&format!("<p>{}</p>", "\u{e4} ".repeat(5000)));
     let whole = page_to_judge(&page, &facts);
     assert!(!whole.truncated);
+    let mut titled = page.clone();
+    titled.title = "\u{e4}".repeat(1_000_000);
+    let titled = page_to_judge(&titled, &facts);
+    assert_eq!(titled.title.len(), 16 << 10);
     for bytes_max in [1000, 1001, 1002, 8000] {
         let cut = cut_to(&whole, bytes_max);
         assert!(cut.encoded_len() <= bytes_max, "{}", cut.encoded_len());
