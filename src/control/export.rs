@@ -100,6 +100,6 @@ fn wanted_row(
         _ => return Ok(None),
     };
     let found_on = found_on(crawl.store().as_ref(), first)?;
-    let row = page_row(seq, event, n, found_on, crawl.class_names());
+    let row = page_row(seq, event, n, found_on, &crawl.class_names());
     Ok(row.filter(|row| !row.failure.is_empty() || row.relevance >= request.relevance_min))
 }

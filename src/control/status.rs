@@ -14,7 +14,9 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         | RegistryError::Focus(FocusError::Unknown { .. })
         | RegistryError::Judge(JudgeError::Focus(FocusError::Unknown { .. })) => Code::NotFound,
         RegistryError::Exists(_) => Code::AlreadyExists,
-        RegistryError::Running(_) | RegistryError::Broken { .. } => Code::FailedPrecondition,
+        RegistryError::Running(_)
+        | RegistryError::Broken { .. }
+        | RegistryError::JudgeAway { .. } => Code::FailedPrecondition,
         RegistryError::NoSeeds
         | RegistryError::NoContact
         | RegistryError::Spec(_)

@@ -140,7 +140,7 @@ fn fetched(crawl: &Handle, seq: Seq, report: &mut v1::UrlReport) -> Result<(), S
     };
     let found_on = found_on(store, lease.references.first())?;
     report.found_on = pages_of(store, &lease.references)?;
-    report.page = page_row(seq, &event, 0, found_on, crawl.class_names());
+    report.page = page_row(seq, &event, 0, found_on, &crawl.class_names());
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Makes bookings: everything that one outcome changes, as plain data and without any I/O.
 
-use super::lease_task::JudgedPage;
+use super::lease_task::{JudgedPage, ReadPage};
 use super::scope::LinkView;
 use super::spec::Tuning;
 use crate::apprentice::{LinkScorer, SourceView};
@@ -77,15 +77,19 @@ pub(super) fn of_page(
     intake: &Intake<'_>,
 ) -> Event {
     let JudgedPage {
+        read,
+        verdict,
+        sketch,
+    } = judged;
+    let ReadPage {
         response,
         page,
-        verdict,
         evidence,
+        body_bytes,
         body_digest,
         targets,
         hosts,
-        sketch,
-    } = judged;
+    } = read;
     let scores = scorer.score(&SourceView {
         log_odds: verdict.log_odds,
         links: page.links.len(),
@@ -111,7 +115,7 @@ pub(super) fn of_page(
         lease: facts,
         status: response.status,
         content_type: response.content_type.unwrap_or_default(),
-        body_bytes: response.body.len() as u64,
+        body_bytes,
         body_digest,
         truncated: response.truncated,
         title: page.title,

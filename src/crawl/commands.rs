@@ -7,6 +7,7 @@ use prost::Message;
 
 use super::engine::Engine;
 use super::handle::{Command, CrawlError};
+use super::judging::Judge;
 use super::readmit;
 use super::spec::{Spec, merged};
 use super::waiters::Answer;
@@ -57,11 +58,20 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     let _ = reply.send(Err(error));
                 }
             },
-            Command::Critic(reply) => {
-                let judge = Arc::clone(&self.bench.judge);
-                self.waiters
-                    .push(self.store.last(), Answer::Critic(reply, judge));
-            }
+            Command::Critic(reply) => match &self.bench.judge {
+                Judge::Near(judge) => {
+                    let judge = Arc::clone(judge);
+                    self.waiters
+                        .push(self.store.last(), Answer::Critic(reply, judge));
+                }
+                Judge::Far(judge) => {
+                    let words = format!(
+                        "this crawl is judged at {}; it has no critic of its own",
+                        judge.place()
+                    );
+                    let _ = reply.send(Err(CrawlError::State(words)));
+                }
+            },
             Command::Shutdown => {
                 self.closing.send_replace(true);
             }

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::handle::{Command, Handle, LastReport};
+use super::judging::{Judge, Judging};
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
@@ -24,7 +25,6 @@ use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
 use crate::booking::{CrawlState, Event, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
-use crate::critic::PageJudge;
 use crate::features::TermWeights;
 use crate::fetch::robots::RobotsCache;
 use crate::fetch::{GuardRules, Source};
@@ -73,7 +73,7 @@ pub struct EngineParts<S, C> {
     /// The time.
     pub clock: C,
     /// The critic, with its focus.
-    pub judge: Arc<dyn PageJudge>,
+    pub judge: Judge,
     /// The log.
     pub store: Arc<dyn FrontierStore>,
     /// The hosts, shared with other crawls.
@@ -129,6 +129,7 @@ pub struct Engine<S, C> {
     /// In a replay: outcomes that arrived before their turn, and the numbers of the leases that are out.
     pub(super) early: BTreeMap<u64, Finished>,
     pub(super) out: BTreeSet<u64>,
+    pub(super) judging: Judging,
     commands: mpsc::Receiver<Command>,
     pub(super) flushing: Option<JoinHandle<Result<Seq, StoreFailure>>>,
     pub(super) flush_due: Option<Timestamp>,
@@ -187,11 +188,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
             &spec.name,
             sender,
             Arc::clone(&parts.store),
-            Arc::clone(&parts.judge),
+            parts.judge.clone(),
             Arc::clone(&last_report),
         );
         let mut engine = Self {
-            teaching: Teaching::new(Arc::clone(&parts.judge)),
+            teaching: Teaching::new(&parts.judge),
+            judging: Judging::new(&parts.judge),
             bench: Workbench {
                 source: parts.source,
                 clock: parts.clock,
@@ -300,7 +302,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         loop {
             self.lease_what_may_be()?;
             self.finish_if_done();
-            let done = self.tasks.is_empty() && self.early.is_empty();
+            self.ask_judge_if_due();
+            let done = self.in_flight() == 0;
             let finished = self.pace == Pace::Replay && self.state.0 != CrawlState::Running;
             if done && (self.is_closing() || finished) {
                 return Ok(());
@@ -333,6 +336,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 None => pending().await,
             }
         };
+        let judged = async {
+            match self.judging.out.as_mut() {
+                Some(judged) => judged.await,
+                None => pending().await,
+            }
+        };
         let found = async {
             match self.search.as_mut() {
                 Some(search) => search.recv().await,
@@ -356,6 +365,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 if let Ok(command) = self.commands.try_recv() {
                     self.obey(command);
                 }
+                Ok(())
+            }
+            judged = judged => {
+                self.take_judged(judged.map_err(EngineError::from_join)?)?;
                 Ok(())
             }
             Some(command) = self.commands.recv() => {
@@ -384,7 +397,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         // A replay flushes full groups only: to wake for the others would be to wake forever.
         let flushes = self.pace == Pace::Live && self.flushing.is_none();
         let flush = self.flush_due.filter(|_| flushes);
-        host.into_iter().chain(flush).min()
+        let judge = self.wake_for_judge();
+        host.into_iter().chain(flush).chain(judge).min()
     }
 
     /// Books an event: into the log, the frontier and the figures-to-be.
@@ -438,6 +452,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     pub(super) fn set_spec(&mut self, raw: v1::CrawlSpec, spec: Spec) -> Result<(), SpecError> {
         self.guard = guard_of(&spec)?;
+        self.judging.set_judge(&spec.judged_by);
         self.frontier
             .set_params(spec.tuning.frontier_params(spec.order));
         self.spec = spec;

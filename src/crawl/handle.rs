@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::judging::{ClassNames, Judge};
 use super::spec::SpecError;
 use crate::booking::{CrawlState, Seq};
 use crate::critic::PageJudge;
@@ -61,7 +62,7 @@ pub struct Handle {
     name: Arc<str>,
     commands: mpsc::Sender<Command>,
     store: Arc<dyn FrontierStore>,
-    judge: Arc<dyn PageJudge>,
+    judge: Judge,
     last_report: LastReport,
 }
 
@@ -81,7 +82,7 @@ impl Handle {
         name: &str,
         commands: mpsc::Sender<Command>,
         store: Arc<dyn FrontierStore>,
-        judge: Arc<dyn PageJudge>,
+        judge: Judge,
         last_report: LastReport,
     ) -> Self {
         Self {
@@ -108,8 +109,8 @@ impl Handle {
         &self.store
     }
 
-    /// The names of its critic's classes.
-    pub fn class_names(&self) -> &[String] {
+    /// The names of its judge's classes.
+    pub fn class_names(&self) -> ClassNames<'_> {
         self.judge.class_names()
     }
 

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::engine::{Engine, Pace};
+use super::lease_task::source_facts;
 use crate::apprentice::{Prepared, SourceView};
 use crate::booking::{Event, RedirectBooking, Reference, Seq};
 use crate::clock::Clock;
-use crate::features::{PageSketch, SourceFacts};
+use crate::features::PageSketch;
 use crate::fetch::Source;
 use crate::frontier::{Lease, Rescoring, StoreFailure};
 use crate::url::UrlId;
@@ -78,13 +79,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         let page = self.store.page(seq)?;
         let names = self.bench.judge.class_names();
-        let best = booking.judgement.best.first();
-        let class = best.and_then(|(class, _)| names.get(usize::from(*class)));
-        let facts = SourceFacts::new(
-            booking.judgement.log_odds,
-            class.map(String::as_str),
-            booking.lease.depth,
-        );
+        let judgement = &booking.judgement;
+        let class = judgement.best.first().map(|(class, _)| *class);
+        let facts = source_facts(judgement.log_odds, class, &names, booking.lease.depth);
         let weights = self.bench.weights.clone().unwrap_or_default();
         let sketch = PageSketch::new(&booking.lease.url, &page, facts, &weights);
         let sketch = Arc::new(sketch);

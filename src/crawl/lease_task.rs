@@ -1,4 +1,5 @@
-//! What happens away from the engine: a fetch in flight, then parsing and judging on the blocking pool.
+//! What happens away from the engine: a fetch in flight, then parsing and, if the judge is here, judging
+//! on the blocking pool.
 //!
 //! A task holds its lease and nothing else of the crawl; what it finds out comes back as [`Finished`].
 
@@ -7,15 +8,17 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use super::judging::Judge;
 use crate::booking::evidence;
 use crate::clock::Clock;
 use crate::clock::Timestamp;
-use crate::critic::{PageJudge, Verdict};
+use crate::critic::{PageFacts, Verdict, page_to_judge};
 use crate::features::{PageSketch, SourceFacts, TermWeights};
 use crate::fetch::robots::RobotsAnswer;
 use crate::fetch::{FetchError, Outcome, Redirect, Request, Response, Source};
 use crate::frontier::Lease;
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+use crate::proto::v1;
 use crate::url::{CanonicalUrl, HostKey, UrlId};
 
 /// What came of a lease.
@@ -30,6 +33,8 @@ pub(super) struct Finished {
 /// The kinds of ends.
 pub(super) enum Done {
     Page(Box<JudgedPage>),
+    /// A page without a verdict, for its judge is elsewhere; and as that is shown it.
+    Read(Box<(ReadPage, v1::JudgePage)>),
     Redirect(Redirect),
     Failure(FetchError),
     /// robots.txt of the link's host; the link itself was not asked for.
@@ -38,25 +43,32 @@ pub(super) enum Done {
     NotAsked,
 }
 
-/// A page, with all that is computed from it alone.
+/// A page with its verdict.
 pub(super) struct JudgedPage {
+    pub(super) read: ReadPage,
+    pub(super) verdict: Verdict,
+    /// Hashed, for a scorer that looks at pages.
+    pub(super) sketch: Option<Arc<PageSketch>>,
+}
+
+/// A page, with all that is computed from it alone.
+pub(super) struct ReadPage {
+    /// Without its body.
     pub(super) response: Response,
     pub(super) page: Page,
-    pub(super) verdict: Verdict,
     pub(super) evidence: Vec<u8>,
+    pub(super) body_bytes: u64,
     pub(super) body_digest: u64,
     /// Fingerprint and host (index into `hosts`) of each link's target.
     pub(super) targets: Vec<(UrlId, u32)>,
     pub(super) hosts: Vec<HostKey>,
-    /// For a scorer that looks at pages.
-    pub(super) sketch: Option<Arc<PageSketch>>,
 }
 
 /// What a task needs besides its lease.
 pub(super) struct Workbench<S, C> {
     pub(super) source: Arc<S>,
     pub(super) clock: C,
-    pub(super) judge: Arc<dyn PageJudge>,
+    pub(super) judge: Judge,
     /// As many permits as cores: parsing more pages at once only costs memory.
     pub(super) parsers: Arc<Semaphore>,
     /// What pages are hashed with for the scorer, if it looks at them.
@@ -68,7 +80,7 @@ impl<S, C: Clone> Clone for Workbench<S, C> {
         Self {
             source: Arc::clone(&self.source),
             clock: self.clock.clone(),
-            judge: Arc::clone(&self.judge),
+            judge: self.judge.clone(),
             parsers: Arc::clone(&self.parsers),
             weights: self.weights.clone(),
         }
@@ -113,12 +125,15 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         };
         // The semaphore is never closed, so that there is always a permit in the end.
         let _permit = self.parsers.acquire().await;
-        let judge = Arc::clone(&self.judge);
+        let judge = self.judge.clone();
         let url = url.clone();
-        let hashed = self.weights.clone().map(|weights| (weights, depth));
-        let work = move || judge_page(&url, response, kind, &limits, judge.as_ref(), hashed);
+        let weights = self.weights.clone();
+        let work = move || {
+            let read = read_page(&url, response, kind, &limits);
+            judge_or_show(read, &url, &judge, weights.as_deref(), depth)
+        };
         match tokio::task::spawn_blocking(work).await {
-            Ok(page) => Done::Page(Box::new(page)),
+            Ok(done) => done,
             // A panic in the parser or the judge is a fault of ours: it ends the crawl with words.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime goes down: nobody will take what came of it.
@@ -127,38 +142,80 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     }
 }
 
-fn judge_page(
+fn read_page(
     url: &CanonicalUrl,
-    response: Response,
+    mut response: Response,
     kind: DocumentKind,
     limits: &PageLimits,
-    judge: &dyn PageJudge,
-    hashed: Option<(Arc<TermWeights>, u16)>,
-) -> JudgedPage {
+) -> ReadPage {
+    // It is not needed any more, and pages may wait long for their verdict.
+    let body = std::mem::take(&mut response.body);
     let source = PageSource {
         url,
         content_type: response.content_type.as_deref(),
-        body: &response.body,
+        body: &body,
     };
     let page = Page::parse(&source, kind, limits);
-    let verdict = judge.judge(&page);
     let (targets, hosts) = targets_of(&page);
-    let sketch = hashed.map(|(weights, depth)| {
-        let best = verdict.best.first();
-        let class = best.and_then(|best| judge.class_names().get(usize::from(best.class.0)));
-        let facts = SourceFacts::new(verdict.log_odds, class.map(String::as_str), depth);
-        Arc::new(PageSketch::new(url, &page, facts, &weights))
-    });
-    JudgedPage {
-        body_digest: xxhash_rust::xxh3::xxh3_64(&response.body),
+    ReadPage {
+        body_bytes: body.len() as u64,
+        body_digest: xxhash_rust::xxh3::xxh3_64(&body),
         evidence: evidence::encode(&page),
         response,
         page,
-        verdict,
         targets,
         hosts,
-        sketch,
     }
+}
+
+fn judge_or_show(
+    read: ReadPage,
+    url: &CanonicalUrl,
+    judge: &Judge,
+    weights: Option<&TermWeights>,
+    depth: u16,
+) -> Done {
+    match judge {
+        Judge::Near(judge) => {
+            let verdict = judge.judge(&read.page);
+            let names = judge.class_names();
+            let sketch = weights.map(|weights| {
+                let facts = source_facts(verdict.log_odds, first_class(&verdict), names, depth);
+                Arc::new(PageSketch::new(url, &read.page, facts, weights))
+            });
+            Done::Page(Box::new(JudgedPage {
+                read,
+                verdict,
+                sketch,
+            }))
+        }
+        Judge::Far(_) => {
+            let facts = PageFacts {
+                url,
+                content_type: read.response.content_type.as_deref(),
+                body_digest: read.body_digest,
+                truncated: read.response.truncated,
+            };
+            let shown = page_to_judge(&read.page, &facts);
+            Done::Read(Box::new((read, shown)))
+        }
+    }
+}
+
+/// The class that the page is most likely of.
+pub(super) fn first_class(verdict: &Verdict) -> Option<u16> {
+    verdict.best.first().map(|best| best.class.0)
+}
+
+/// What the scorer is told of a page with this verdict.
+pub(super) fn source_facts(
+    log_odds: f32,
+    class: Option<u16>,
+    names: &[String],
+    depth: u16,
+) -> SourceFacts {
+    let class = class.and_then(|class| names.get(usize::from(class)));
+    SourceFacts::new(log_odds, class.map(String::as_str), depth)
 }
 
 fn targets_of(page: &Page) -> (Vec<(UrlId, u32)>, Vec<HostKey>) {

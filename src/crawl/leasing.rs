@@ -18,16 +18,22 @@ impl<S: Source, C: Clock> Engine<S, C> {
         *self.closing.borrow()
     }
 
+    /// Leases that have not been booked: fetches under way, and pages that wait for their verdict.
+    pub(super) fn in_flight(&self) -> usize {
+        self.tasks.len() + self.early.len() + self.judging.unjudged()
+    }
+
     fn disk_is_behind(&self) -> bool {
         self.undurable.len() >= UNFLUSHED_EVENTS_MAX || self.undurable_bytes >= UNFLUSHED_BYTES_MAX
     }
 
     pub(super) fn may_lease(&self) -> bool {
-        let in_flight = self.tasks.len() + self.early.len();
+        let in_flight = self.in_flight();
         let budget = self.spec.tuning.budget;
         self.state.0 == CrawlState::Running
             && !self.owes_contact()
             && !self.is_closing()
+            && self.judging.takes_more()
             && in_flight < self.spec.tuning.in_flight_max
             && (!self.disk_is_behind() || self.pace == Pace::Replay)
             && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)
@@ -135,7 +141,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if self.state.0 != CrawlState::Running || self.is_closing() || self.search.is_some() {
             return;
         }
-        if !self.tasks.is_empty() || !self.early.is_empty() {
+        if self.in_flight() > 0 {
             return;
         }
         if let Some(budget) = self

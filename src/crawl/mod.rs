@@ -1,14 +1,15 @@
 //! What happens to one link? Engine, budget, state, spec; makes the bookings.
 //!
 //! One engine owns the frontier, the scorer and the curve of a crawl, and nobody else touches them:
-//! fetches in flight hold a lease and nothing else, parsing and judging run on a blocking pool, and
-//! all outcomes come back through one channel. A crawl is spoken to through its [`Handle`].
+//! fetches in flight hold a lease and nothing else, parsing and judging run on a blocking pool (a judge
+//! that is elsewhere is asked in batches), and all outcomes come back to the engine. A crawl is spoken to through its [`Handle`].
 
 mod book;
 mod commands;
 mod engine;
 mod flushing;
 mod handle;
+mod judging;
 mod learning;
 mod lease_task;
 mod leasing;
@@ -26,13 +27,14 @@ mod waiters;
 pub use commands::SEED_PRIORITY;
 pub use engine::{Engine, EngineError, EngineParts, Pace, RobotsPolicy, World};
 pub use handle::{CrawlError, Handle};
+pub use judging::{ClassNames, Judge};
 pub use order::CrawlOrder;
 pub use progress::{Progress, Tally};
 pub use report::page_row;
 pub use robots_task::{Asked, RobotsWays, ask_robots, delay_owed};
 pub use scope::{LinkView, Scope};
 pub use spec::{
-    Spec, SpecError, Tuning, check_contact, check_name, check_seeds, merged, user_agent,
+    JudgedBy, Spec, SpecError, Tuning, check_contact, check_name, check_seeds, merged, user_agent,
 };
 
 #[cfg(test)]

@@ -59,6 +59,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .critic_version
                 .unwrap_or_else(|| self.teaching.base_version()),
             marks: progress.marks.len() as u64,
+            unjudged: self.judging.unjudged() as u64,
         }
     }
 
@@ -75,8 +76,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if *state != CrawlState::Running {
             return format!("{}: {reason}", state.name());
         }
+        let judge = self.judging.why_waiting(now);
+        if let (Some(words), true) = (&judge, self.judging.is_away()) {
+            return words.clone();
+        }
         if !self.tasks.is_empty() {
             return String::new();
+        }
+        if let Some(words) = judge {
+            return words;
         }
         if self.owes_contact() {
             return self.no_contact();
@@ -147,7 +155,9 @@ pub fn page_row(
     match event {
         Event::Page(page) => {
             let judgement = &page.judgement;
-            let (class, log_posterior) = judgement.best.first().copied().unwrap_or((u16::MAX, 0.0));
+            // A judge need not name classes.
+            let nothing = (u16::MAX, f32::NEG_INFINITY);
+            let (class, log_posterior) = judgement.best.first().copied().unwrap_or(nothing);
             Some(v1::PageRow {
                 relevance: relevance_of(judgement.log_odds),
                 log_odds: f64::from(judgement.log_odds),

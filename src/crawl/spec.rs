@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::order::CrawlOrder;
 use super::scope::Scope;
+use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::fetch::FetchLimits;
 use crate::frontier::FrontierParams;
 use crate::page::PageLimits;
@@ -45,8 +46,8 @@ pub struct Spec {
     pub name: String,
     /// The topics of the focus; at least one.
     pub topics: Vec<String>,
-    /// The model file that the crawl was created from.
-    pub critic: PathBuf,
+    /// What judges the pages.
+    pub judged_by: JudgedBy,
     /// Seeds given as URLs.
     pub seeds: Vec<CanonicalUrl>,
     /// How many example URLs of the topics are seeds as well.
@@ -57,6 +58,15 @@ pub struct Spec {
     pub seed: u64,
     /// What may change while it runs.
     pub tuning: Tuning,
+}
+
+/// What judges the pages of a crawl.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JudgedBy {
+    /// A critic; the crawl was created from this model file.
+    Critic(PathBuf),
+    /// A judge behind gRPC.
+    Judge(RemoteOptions),
 }
 
 /// What may change while a crawl runs.
@@ -142,13 +152,7 @@ impl Spec {
         if spec.topics.is_empty() {
             return Err(SpecError::new(
                 "topics",
-                "no topic; name at least one class of the critic",
-            ));
-        }
-        if spec.critic.is_empty() {
-            return Err(SpecError::new(
-                "critic",
-                "no model; give the path of a file made by `apprentice critic train`",
+                "no topic; name at least one class of the critic, or one that the judge understands",
             ));
         }
         let order = match spec.order.as_str() {
@@ -160,7 +164,7 @@ impl Spec {
         Ok(Self {
             name: spec.name.clone(),
             topics: spec.topics.clone(),
-            critic: PathBuf::from(&spec.critic),
+            judged_by: check_judge(spec)?,
             seeds: check_seeds("seeds", &spec.seeds)?,
             example_seeds: spec.example_seeds as usize,
             order,
@@ -168,6 +172,44 @@ impl Spec {
             tuning: Tuning::check(spec)?,
         })
     }
+}
+
+/// Who judges: exactly one.
+fn check_judge(spec: &v1::CrawlSpec) -> Result<JudgedBy, SpecError> {
+    let judge = match (&spec.judge, spec.critic.is_empty()) {
+        (None, false) => return Ok(JudgedBy::Critic(PathBuf::from(&spec.critic))),
+        (None, true) => {
+            return Err(SpecError::new(
+                "critic",
+                "nothing judges the pages; give the path of a model made by `apprentice critic train`, or the address of a judge",
+            ));
+        }
+        (Some(_), false) => {
+            return Err(SpecError::new(
+                "judge",
+                "there is a critic as well, and only one can judge; leave one of them out",
+            ));
+        }
+        (Some(judge), true) => judge,
+    };
+    if spec.example_seeds > 0 {
+        return Err(SpecError::new(
+            "example_seeds",
+            "a judge tells no examples as a critic does; give seeds",
+        ));
+    }
+    let file =
+        |path: &String| Some(PathBuf::from(path)).filter(|path| !path.as_os_str().is_empty());
+    let deadline_ms = bounded("judge.deadline_ms", judge.deadline_ms, 30_000, 600_000)?;
+    Ok(JudgedBy::Judge(RemoteOptions {
+        address: JudgeAddress::parse(&judge.address)
+            .map_err(|problem| SpecError::new("judge.address", problem))?,
+        ca_file: file(&judge.ca_file),
+        token_file: file(&judge.token_file),
+        deadline: Duration::from_millis(deadline_ms),
+        pages_max: bounded("judge.batch_pages_max", judge.batch_pages_max, 64, 1024)?,
+        topics: spec.topics.clone(),
+    }))
 }
 
 /// Checks URLs given as seeds.
@@ -207,6 +249,14 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
         keep_if_zero(&mut old.body_bytes_max, new.body_bytes_max);
         keep_if_zero(&mut old.redirects_max, new.redirects_max);
         keep_if_zero(&mut old.links_per_page_max, new.links_per_page_max);
+    }
+    if let Some(new) = &update.judge {
+        let old = spec.judge.get_or_insert_default();
+        keep_if_zero(&mut old.address, new.address.clone());
+        keep_if_zero(&mut old.ca_file, new.ca_file.clone());
+        keep_if_zero(&mut old.token_file, new.token_file.clone());
+        keep_if_zero(&mut old.deadline_ms, new.deadline_ms);
+        keep_if_zero(&mut old.batch_pages_max, new.batch_pages_max);
     }
     spec
 }
@@ -371,6 +421,38 @@ mod tests {
             ..Default::default()
         };
         assert!(problem_of(|s| s.limits = Some(limits)).contains("1024"));
+    }
+
+    #[test]
+    fn exactly_one_judges() {
+        let judge = |address: &str| v1::Judge {
+            address: address.into(),
+            ..Default::default()
+        };
+        assert!(problem_of(|s| s.critic.clear()).contains("`critic`: nothing judges"));
+        let problem = problem_of(|s| s.judge = Some(judge("http://127.0.0.1:1")));
+        assert!(problem.contains("only one can judge"), "{problem}");
+        let with = |change: fn(&mut v1::CrawlSpec)| {
+            let mut spec = spec();
+            spec.critic.clear();
+            spec.judge = Some(judge("http://127.0.0.1:1"));
+            change(&mut spec);
+            Spec::check(&spec).map(|spec| spec.judged_by)
+        };
+        let Ok(JudgedBy::Judge(options)) = with(|_| ()) else {
+            panic!("a judge is enough");
+        };
+        assert_eq!(options.deadline, Duration::from_secs(30));
+        assert_eq!(
+            (options.pages_max, options.topics),
+            (64, vec!["databases".to_owned()])
+        );
+        let problem = with(|s| s.judge.as_mut().unwrap().address = "nowhere".into());
+        assert!(problem.unwrap_err().to_string().contains("`judge.address`"));
+        let problem = with(|s| s.judge.as_mut().unwrap().deadline_ms = 700_000);
+        assert!(problem.unwrap_err().to_string().contains("600000"));
+        let problem = with(|s| s.example_seeds = 1);
+        assert!(problem.unwrap_err().to_string().contains("`example_seeds`"));
     }
 
     #[test]

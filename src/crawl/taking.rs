@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::book::{self, Intake};
 use super::engine::{Engine, EngineError, Pace, RobotsPolicy};
+use super::judging::Unjudged;
 use super::lease_task::{Done, Finished, JudgedPage};
 use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
-use crate::booking::{Event, HostFacts, Refusal};
+use crate::booking::{Event, HostFacts, LeaseFacts, Refusal};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{Origin, RobotsAnswer};
 use crate::fetch::{FetchError, GiveUp, Source};
@@ -54,7 +55,25 @@ impl<S: Source, C: Clock> Engine<S, C> {
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
             Done::Robots(answer) => self.book_robots(lease, &url, &answer, finished_at),
-            Done::Page(page) => self.book_page(lease, url, *page, finished_at, next_at)?,
+            Done::Page(page) => {
+                let facts = book::lease_facts(&lease, url, finished_at, next_at);
+                lease.host.release(finished_at, next_at);
+                self.book_judged(number, facts, *page)?;
+            }
+            // The host goes back at once: how long the judge takes is nothing to others.
+            Done::Read(page) => {
+                let (read, shown) = *page;
+                let facts = book::lease_facts(&lease, url, finished_at, next_at);
+                lease.host.release(finished_at, next_at);
+                self.judging.push(Unjudged {
+                    lease: number,
+                    facts,
+                    read,
+                    shown,
+                });
+                // What was prepared is learned when the verdict comes.
+                return Ok(());
+            }
             Done::Redirect(redirect) => {
                 let facts = book::lease_facts(&lease, url, finished_at, next_at);
                 let hops = lease.hops.saturating_add(1);
@@ -72,22 +91,18 @@ impl<S: Source, C: Clock> Engine<S, C> {
         Ok(())
     }
 
-    fn book_page(
+    /// A page has its verdict: it is booked, and what led to it learns from it.
+    pub(super) fn book_judged(
         &mut self,
-        lease: Lease,
-        url: CanonicalUrl,
+        lease: u64,
+        facts: LeaseFacts,
         judged: JudgedPage,
-        finished_at: Timestamp,
-        next_at: Timestamp,
     ) -> Result<(), EngineError> {
         self.trouble = None;
-        let facts = book::lease_facts(&lease, url, finished_at, next_at);
         let sketch = judged.sketch.clone();
         let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
-        let number = lease.number;
-        lease.host.release(finished_at, next_at);
         let seq = self.append(event);
-        Ok(self.learn(number, seq, sketch)?)
+        Ok(self.learn(lease, seq, sketch)?)
     }
 
     fn book_failure(

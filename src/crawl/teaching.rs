@@ -6,14 +6,14 @@
 //! with it. A page's words are in its evidence, so that nothing is fetched again.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::engine::{Engine, EngineError};
 use super::handle::CrawlError;
+use super::judging::Judge;
 use super::spec::check_seeds;
 use crate::booking::{Event, FeedbackEvent, Mark, PageBooking, Seq};
 use crate::clock::Clock;
-use crate::critic::{ClassId, Lesson, PageJudge, Teachable, relevance_of};
+use crate::critic::{ClassId, Lesson, Teachable, relevance_of};
 use crate::fetch::Source;
 use crate::frontier::{FrontierStore, LinkState, StoreFailure};
 use crate::page::Page;
@@ -30,7 +30,7 @@ const MARKS_MAX: usize = 10_000;
 /// The marks in force.
 pub(super) struct Teaching {
     /// The judge that the crawl was given.
-    base: Arc<dyn PageJudge>,
+    base: Judge,
     /// What each marked page teaches, by the event that booked it.
     lessons: BTreeMap<Seq, (ClassId, Lesson)>,
     /// Of the judge that has learned them; 0 for one without versions.
@@ -47,10 +47,10 @@ struct Marked {
 }
 
 impl Teaching {
-    pub(super) fn new(base: Arc<dyn PageJudge>) -> Self {
+    pub(super) fn new(base: &Judge) -> Self {
         Self {
             version: base.teachable().map_or(0, Teachable::version),
-            base,
+            base: base.clone(),
             lessons: BTreeMap::new(),
         }
     }
@@ -63,16 +63,16 @@ impl Teaching {
         &mut self,
         events: &[FeedbackEvent],
         store: &dyn FrontierStore,
-    ) -> Result<Arc<dyn PageJudge>, EngineError> {
+    ) -> Result<Judge, EngineError> {
         let mut marks = BTreeMap::new();
         for event in events {
             self.version = event.version;
             marks.extend(event.marks.iter().map(|mark| (mark.page, mark.class)));
         }
         if events.is_empty() {
-            return Ok(Arc::clone(&self.base));
+            return Ok(self.base.clone());
         }
-        let base = Arc::clone(&self.base);
+        let base = self.base.clone();
         let teachable = base.teachable().ok_or_else(|| {
             EngineError::Spec(
                 "its log has marks of pages, and its judge cannot be taught".to_owned(),
@@ -99,9 +99,9 @@ impl Teaching {
         Ok(self.judge(teachable))
     }
 
-    fn judge(&self, base: &dyn Teachable) -> Arc<dyn PageJudge> {
+    fn judge(&self, base: &dyn Teachable) -> Judge {
         let mut lessons = self.lessons.values().map(|(_, lesson)| lesson);
-        base.taught(&mut lessons, self.version)
+        Judge::Near(base.taught(&mut lessons, self.version))
     }
 
     pub(super) fn base_version(&self) -> u64 {
@@ -120,7 +120,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         &mut self,
         request: &v1::FeedbackRequest,
     ) -> Result<(Seq, v1::FeedbackResponse), CrawlError> {
-        let base = Arc::clone(&self.teaching.base);
+        let base = self.teaching.base.clone();
         let teachable = base.teachable().ok_or_else(|| {
             CrawlError::State("the judge of this crawl cannot be taught by marks".to_owned())
         })?;
@@ -168,7 +168,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .and_then(|class| names.get(usize::from(class.0)).cloned())
                 .unwrap_or_default(),
             relevance_booked: marked.relevance,
-            relevance_now: self.bench.judge.judge(&marked.page).relevance(),
+            relevance_now: match &self.bench.judge {
+                Judge::Near(judge) => judge.judge(&marked.page).relevance(),
+                // It cannot be taught, so that there is nothing marked.
+                Judge::Far(_) => marked.relevance,
+            },
         });
         v1::FeedbackResponse {
             critic_version: self.teaching.version,
@@ -257,7 +261,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return Ok(ClassId(u16::try_from(place).unwrap_or(u16::MAX)));
         }
         // A topic above classes is known to the critic, and yet no class.
-        Focus::new([topic])?.members(names)?;
+        Focus::new([topic])?.members(&names)?;
         Err(CrawlError::Feedback(format!(
             "topic {topic:?} has topics below it; name one of those"
         )))

@@ -2,7 +2,8 @@
 //!
 //! Pages of known topics go to a [`Trainer`], which makes a [`CriticModel`]; a model and a
 //! [`Focus`](crate::taxonomy::Focus) make a [`BayesJudge`], and that is a [`PageJudge`]. Models
-//! keep counts: log weights are derived from them when a model is first used.
+//! keep counts: log weights are derived from them when a model is first used. A judge that is part of
+//! another program is a [`FarJudge`], reached by gRPC.
 //!
 //! [`SparseNb`] is the learner by itself, behind linfa's traits.
 
@@ -12,12 +13,14 @@ mod bayes_judge;
 mod evaluation;
 pub mod examples;
 mod extend;
+mod far;
 mod judge;
 mod model;
 mod model_file;
 mod params;
 mod posterior;
 mod record;
+mod remote;
 mod reserve;
 mod sparse;
 mod split;
@@ -39,10 +42,12 @@ pub use extend::{
     BACKGROUND_WORDS, EXAMPLES_MIN, ExtendError, ExtendParams, ExtendReport, Extension, Finding,
     NearClass, RestFigures, TopicCount,
 };
+pub use far::{BatchLimits, FarJudge, JudgeAway};
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
 pub use model_file::ModelFileError;
 pub use params::{Skipped, TrainError, TrainParams};
+pub use remote::{JudgeAddress, PageFacts, RemoteJudge, RemoteOptions, page_to_judge};
 pub use sparse::{Bag, COUNT_MAX, SparseCounts};
 pub use teach::{Lesson, Teachable};
 pub use trainer::{Origin, Trainer};

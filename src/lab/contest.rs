@@ -17,9 +17,9 @@ use crate::archive::Archive;
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use crate::clock::{SimulatedClock, Timestamp, chance};
 use crate::crawl::{
-    Engine, EngineError, EngineParts, Pace, RobotsPolicy, SEED_PRIORITY, SpecError, World,
+    Engine, EngineError, EngineParts, Judge, Pace, RobotsPolicy, SEED_PRIORITY, SpecError, World,
 };
-use crate::critic::{BayesJudge, CriticModel, JudgeError, PageJudge};
+use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::fetch::ReplaySource;
 use crate::frontier::{FrontierStore, HostCalendar, MemoryStore, StoreFailure};
 use crate::measure::LossCurve;
@@ -292,7 +292,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
     }));
     let archive = Arc::clone(&world.archive);
     let closed: World = Arc::new(move |url| archive.answers(url));
-    let judge: Arc<dyn PageJudge> = Arc::clone(&job.judge) as _;
+    let judge = Judge::Near(Arc::clone(&job.judge) as _);
     let scorer: Option<Box<dyn LinkScorer>> = match job.crawler {
         Crawler::Order(_) => None,
         Crawler::Oracle => {

@@ -1,4 +1,4 @@
-//! The folder of one crawl: its log and its own copy of the critic.
+//! The folder of one crawl: its log, and its own copy of the critic or the classes of its judge.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use prost::Message;
 use super::RegistryError;
 use crate::booking::{CrawlState, Event, SeedsEvent, StateEvent};
 use crate::clock::{Timestamp, chance};
-use crate::crawl::{SEED_PRIORITY, Spec};
-use crate::critic::{BayesJudge, CriticModel};
+use crate::crawl::{Judge, JudgedBy, SEED_PRIORITY, Spec};
+use crate::critic::{BayesJudge, CriticModel, FarJudge, RemoteJudge, RemoteOptions};
 use crate::frontier::{FrontierStore, SledStore};
 use crate::proto::v1;
 use crate::store::StoreOptions;
@@ -18,12 +18,14 @@ use crate::taxonomy::Focus;
 use crate::url::CanonicalUrl;
 
 const MODEL: &str = "critic.model";
+/// The classes that a judge behind gRPC has named, one a line, by number.
+const CLASSES: &str = "judge.classes";
 const LOG: &str = "log";
 
 /// An opened crawl folder.
 pub(super) struct CrawlFolder {
     pub(super) store: Arc<dyn FrontierStore>,
-    pub(super) judge: Arc<BayesJudge>,
+    pub(super) judge: Judge,
 }
 
 /// A judge for `topics` from the model at `path`, and the model.
@@ -41,11 +43,27 @@ impl CrawlFolder {
     /// Opens the folder of an existing crawl whose focus is `topics`.
     pub(super) fn open(folder: &Path) -> Result<Self, RegistryError> {
         let store = SledStore::open(&folder.join(LOG), &StoreOptions::default())?;
-        let spec = spec_of(&store)?;
-        let (_, judge) = judge_of(&folder.join(MODEL), &spec.topics)?;
+        let spec = Spec::check(&spec_of(&store)?)?;
+        let judge = match &spec.judged_by {
+            JudgedBy::Critic(_) => Judge::Near(judge_of(&folder.join(MODEL), &spec.topics)?.1),
+            JudgedBy::Judge(options) => Judge::Far(Arc::new(remote_judge(folder, options)?)),
+        };
         Ok(Self {
             store: Arc::new(store),
             judge,
+        })
+    }
+
+    /// Asks the judge of a crawl that is to be made whether it is there and understands the topics. A
+    /// critic is not asked: it is a file.
+    pub(super) async fn greet(spec: &Spec) -> Result<(), RegistryError> {
+        let JudgedBy::Judge(options) = &spec.judged_by else {
+            return Ok(());
+        };
+        let judge = RemoteJudge::new(options.clone());
+        judge.greet().await.map_err(|why| RegistryError::JudgeAway {
+            place: judge.place(),
+            why,
         })
     }
 
@@ -56,8 +74,11 @@ impl CrawlFolder {
         spec: &Spec,
         now: Timestamp,
     ) -> Result<(), RegistryError> {
-        let (model, _) = judge_of(&spec.critic, &spec.topics)?;
-        let seeds = seeds_of(spec, &model)?;
+        let model = match &spec.judged_by {
+            JudgedBy::Critic(path) => Some(judge_of(path, &spec.topics)?.0),
+            JudgedBy::Judge(_) => None,
+        };
+        let seeds = seeds_of(spec, model.as_deref())?;
         let half = beside(folder, "new");
         let made = Self::fill(&half, raw, spec, seeds, now)
             .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)))
@@ -80,9 +101,11 @@ impl CrawlFolder {
             fs::remove_dir_all(half).map_err(|error| io(half, error))?;
         }
         fs::create_dir_all(half).map_err(|error| io(half, error))?;
-        let model = half.join(MODEL);
-        fs::copy(&spec.critic, &model).map_err(|error| io(&model, error))?;
-        sync(&model)?;
+        if let JudgedBy::Critic(path) = &spec.judged_by {
+            let model = half.join(MODEL);
+            fs::copy(path, &model).map_err(|error| io(&model, error))?;
+            sync(&model)?;
+        }
         let store = SledStore::open(&half.join(LOG), &StoreOptions::default())?;
         // The seeds have an event of their own; in the spec they would go out with every status.
         let spec = v1::CrawlSpec {
@@ -146,11 +169,16 @@ fn spec_of(store: &dyn FrontierStore) -> Result<v1::CrawlSpec, RegistryError> {
     }
 }
 
-fn seeds_of(spec: &Spec, model: &CriticModel) -> Result<Vec<CanonicalUrl>, RegistryError> {
+fn remote_judge(folder: &Path, options: &RemoteOptions) -> Result<RemoteJudge, RegistryError> {
+    let file = folder.join(CLASSES);
+    RemoteJudge::with_classes_in(options.clone(), &file).map_err(|error| io(&file, error))
+}
+
+fn seeds_of(spec: &Spec, model: Option<&CriticModel>) -> Result<Vec<CanonicalUrl>, RegistryError> {
     use rand::seq::SliceRandom;
 
     let mut seeds = spec.seeds.clone();
-    if spec.example_seeds > 0 {
+    if let (Some(model), true) = (model, spec.example_seeds > 0) {
         let focus = Focus::new(spec.topics.clone())?;
         let mut examples: Vec<CanonicalUrl> = model
             .examples_of(&focus)?

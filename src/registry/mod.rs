@@ -24,7 +24,7 @@ use crate::crawl::{
     CrawlError, Engine, EngineError, EngineParts, Handle, Pace, RobotsPolicy, Spec, SpecError,
     check_name,
 };
-use crate::critic::{JudgeError, ModelFileError};
+use crate::critic::{JudgeAway, JudgeError, ModelFileError};
 use crate::fetch::Source;
 use crate::fetch::robots::RobotsCache;
 use crate::frontier::{HostCalendar, StoreFailure};
@@ -88,6 +88,14 @@ pub enum RegistryError {
     /// The model file cannot be used.
     #[error(transparent)]
     Model(#[from] ModelFileError),
+    /// The judge that a new crawl names gives no account of itself.
+    #[error("the judge at {place}: {why}; see that it runs there and understands the topics")]
+    JudgeAway {
+        /// Where.
+        place: String,
+        /// Why.
+        why: JudgeAway,
+    },
     /// The model cannot judge this focus.
     #[error(transparent)]
     Judge(#[from] JudgeError),
@@ -211,6 +219,8 @@ impl<S: Source, C: Clock> Registry<S, C> {
         if self.shared.needs_contact && spec.tuning.contact.is_none() {
             return Err(RegistryError::NoContact);
         }
+        // Not under the lock: it may take its time.
+        CrawlFolder::greet(&spec).await?;
         let mut slots = self.slots.lock().await;
         if slots.stopping {
             return Err(RegistryError::Stopping);

@@ -16,15 +16,15 @@ use crate::support::daemon::{
 };
 
 /// The Python (with grpcio and grpcio-reflection) that runs `grpcio_client.py`.
-const PYTHON_VARIABLE: &str = "APPRENTICE_GRPCIO_PYTHON";
+pub(crate) const PYTHON_VARIABLE: &str = "APPRENTICE_GRPCIO_PYTHON";
 /// Files in the home of a daemon with TLS.
-const CERTIFICATE: &str = "cert.pem";
-const KEY: &str = "key.pem";
-const AUTHORITY: &str = "ca.pem";
-const TOKEN: &str = "token";
+pub(crate) const CERTIFICATE: &str = "cert.pem";
+pub(crate) const KEY: &str = "key.pem";
+pub(crate) const AUTHORITY: &str = "ca.pem";
+pub(crate) const TOKEN: &str = "token";
 
 /// Writes a certificate for this machine, its key, its authority and a token.
-fn write_identity(home: &Home) {
+pub(crate) fn write_identity(home: &Home) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     // Under the same name as the certificate's, OpenSSL takes that for self-signed.

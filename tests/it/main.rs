@@ -12,6 +12,7 @@ mod crash;
 mod daemon;
 mod feedback;
 mod fetch;
+mod judge;
 mod lab;
 mod layers;
 mod simulation;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use apprentice::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use apprentice::clock::{Chance, Clock, SimulatedClock, Timestamp, chance};
 use apprentice::crawl::{
-    CrawlOrder, Engine, EngineParts, Handle, Pace, Progress, RobotsPolicy, SEED_PRIORITY,
+    CrawlOrder, Engine, EngineParts, Handle, Judge, Pace, Progress, RobotsPolicy, SEED_PRIORITY,
 };
 use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
 use apprentice::fetch::robots::RobotsCache;
@@ -242,7 +242,7 @@ impl Simulation {
         let parts = EngineParts {
             source: Arc::new(self.site.clone()),
             clock: self.clock.clone(),
-            judge: Arc::new(WordJudge),
+            judge: Judge::near(WordJudge),
             store: Arc::clone(log) as _,
             calendar: HostCalendar::default(),
             robots: RobotsPolicy::Obey(RobotsCache::default()),

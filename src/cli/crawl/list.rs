@@ -42,6 +42,11 @@ fn row(crawl: &v1::Crawl) -> Vec<String> {
         format!("{:.3}", crawl.harvest),
         format!("{:.1}", crawl.loss),
         count(crawl.links_waiting),
-        crawl.reason.clone(),
+        // Why nothing is fetched says more of a crawl that runs.
+        if crawl.state() == v1::CrawlState::Running && !crawl.idle.is_empty() {
+            crawl.idle.clone()
+        } else {
+            crawl.reason.clone()
+        },
     ]
 }

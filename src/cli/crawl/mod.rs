@@ -2,6 +2,7 @@
 
 mod feedback;
 mod frontier;
+mod judge;
 mod list;
 mod loss;
 mod pages;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::judge::JudgeArgs;
 use super::scope::{LimitArgs, ScopeArgs};
 use crate::cli::connect::DaemonArgs;
 use crate::cli::output::{say, say_json};
@@ -30,6 +31,9 @@ pub(in crate::cli) struct Args {
     json: bool,
 
     #[command(flatten)]
+    judge: JudgeArgs,
+
+    #[command(flatten)]
     scope: ScopeArgs,
 
     #[command(flatten)]
@@ -43,6 +47,7 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
         && args.contact.is_none()
         && !args.reset_scope
         && !args.scope.is_given()
+        && !args.judge.is_given()
         && limits == v1::Limits::default();
     anyhow::ensure!(
         !nothing,
@@ -61,12 +66,20 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
     } else {
         None
     };
+    let judge = if args.judge.is_given() {
+        let mut judge = v1::Judge::default();
+        args.judge.put_over(&mut judge)?;
+        Some(judge)
+    } else {
+        None
+    };
     let request = v1::UpdateCrawlRequest {
         name: args.name,
         budget: args.budget,
         contact: args.contact,
         scope,
         limits: Some(limits),
+        judge,
     };
     let crawl = client.update_crawl(request).await?.into_inner();
     if args.json {

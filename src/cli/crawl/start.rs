@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::judge::{JudgeArgs, absolute};
 use super::scope::{LimitArgs, ScopeArgs};
 use super::steer::read_url_file;
 use crate::cli::connect::DaemonArgs;
@@ -25,12 +26,12 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
 
-    /// Topic of the focus, as the critic names it (again for more)
+    /// Topic of the focus, as the critic or the judge names it (again for more)
     #[arg(short, long, value_name = "TOPIC")]
     topic: Vec<String>,
 
     /// The critic's model file
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "judge")]
     critic: Option<PathBuf>,
 
     /// File of seed URLs, one a line, `#` for comments
@@ -60,6 +61,9 @@ pub(in crate::cli) struct Args {
     /// Print the crawl as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    judge: JudgeArgs,
 
     #[command(flatten)]
     scope: ScopeArgs,
@@ -96,6 +100,13 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     }
     if let Some(path) = args.critic {
         spec.critic = absolute(&path)?;
+        spec.judge = None;
+    }
+    if args.judge.names_one() {
+        spec.critic.clear();
+    }
+    if args.judge.is_given() {
+        args.judge.put_over(spec.judge.get_or_insert_default())?;
     }
     spec.seeds.extend(args.seeds);
     if let Some(path) = &args.seeds_file {
@@ -120,21 +131,15 @@ fn read_spec(path: &Path) -> anyhow::Result<v1::CrawlSpec> {
             .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         anyhow::anyhow!("spec {}, line {line}: {}", path.display(), error.message())
     })?;
-    if !spec.critic.is_empty() {
-        let beside = path.parent().unwrap_or(Path::new("")).join(&spec.critic);
-        spec.critic = absolute(&beside)?;
+    let mut files = vec![&mut spec.critic];
+    if let Some(judge) = &mut spec.judge {
+        files.extend([&mut judge.ca_file, &mut judge.token_file]);
+    }
+    for file in files.into_iter().filter(|file| !file.is_empty()) {
+        let beside = path.parent().unwrap_or(Path::new("")).join(&file);
+        *file = absolute(&beside)?;
     }
     Ok(spec)
-}
-
-/// The daemon has another working directory.
-fn absolute(path: &Path) -> anyhow::Result<String> {
-    let absolute =
-        std::path::absolute(path).with_context(|| format!("critic {}", path.display()))?;
-    absolute
-        .into_os_string()
-        .into_string()
-        .map_err(|path| anyhow::anyhow!("critic {}: the path is not UTF-8", path.display()))
 }
 
 #[cfg(test)]

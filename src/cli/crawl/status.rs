@@ -53,14 +53,8 @@ fn render(crawl: &v1::Crawl) -> String {
         ("state", format!("{} ({})", state_name(crawl), crawl.reason)),
         ("topic", spec.topics.join(", ")),
         ("critic", critic(crawl)),
-        (
-            "order",
-            if spec.order.is_empty() {
-                "baseline".into()
-            } else {
-                spec.order
-            },
-        ),
+        ("judge", spec.judge.unwrap_or_default().address),
+        ("order", order_name(spec.order)),
         (
             "fetched",
             format!(
@@ -82,13 +76,7 @@ fn render(crawl: &v1::Crawl) -> String {
                 crawl.loss
             ),
         ),
-        (
-            "rate",
-            format!(
-                "{:.2} fetches/s, {} in flight",
-                crawl.fetches_per_second, crawl.in_flight
-            ),
-        ),
+        ("rate", rate(crawl)),
         (
             "frontier",
             format!(
@@ -126,6 +114,24 @@ fn critic(crawl: &v1::Crawl) -> String {
             count(marks)
         ),
     }
+}
+
+fn order_name(order: String) -> String {
+    if order.is_empty() {
+        return "baseline".to_owned();
+    }
+    order
+}
+
+fn rate(crawl: &v1::Crawl) -> String {
+    let unjudged = match crawl.unjudged {
+        0 => String::new(),
+        pages => format!(", {} without a verdict yet", count(pages)),
+    };
+    format!(
+        "{:.2} fetches/s, {} in flight{unjudged}",
+        crawl.fetches_per_second, crawl.in_flight
+    )
 }
 
 fn counts(counts: &[v1::Count]) -> String {

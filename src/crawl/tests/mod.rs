@@ -4,6 +4,7 @@ mod ends;
 mod failures;
 mod feedback;
 mod fold;
+mod judging;
 mod learning;
 mod orders;
 mod redirects;
@@ -183,7 +184,7 @@ impl Crawl {
         EngineParts {
             source: Arc::new(source),
             clock: self.clock.clone(),
-            judge: Arc::clone(&self.judge),
+            judge: Judge::Near(Arc::clone(&self.judge)),
             store,
             calendar: HostCalendar::default(),
             robots: self.robots.clone(),
