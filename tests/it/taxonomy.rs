@@ -205,6 +205,28 @@ fn urls_under_two_topics_are_kept_in_the_first_only_if_asked() {
 }
 
 #[test]
+fn the_shipped_tree_has_no_fault() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/taxonomy/general/structure.rdf.u8"
+    );
+    let mut source = apprentice::taxonomy::open(path.as_ref()).unwrap();
+    assert_eq!(source.by_ref().count(), 0);
+    assert!(source.faults().unwrap().lines().is_empty());
+    let declared = source.declared();
+    assert_eq!(declared.len(), 131);
+    let tops = declared.iter().filter(|topic| !topic.contains('/'));
+    assert_eq!(tops.count(), 13);
+    for topic in &declared {
+        let above = apprentice::taxonomy::parent(topic);
+        assert!(
+            above.is_none_or(|above| declared.contains(&above)),
+            "{topic}"
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_told_on_one_line_and_leaves_nothing() {
     let home = Home::new();
     dumps(&home);

@@ -119,7 +119,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn none_because(done: &Done) -> String {
     match (done.not_asked_for, done.declared.len()) {
-        (0, 0) => String::new(),
+        (0, 0) => {
+            // A kind of fault, and where it was found first.
+            let faults = done.sources.iter().filter_map(|read| read.faults.as_ref());
+            let lines = faults.map(|faults| faults.lines().into_iter().take(2));
+            let lines: Vec<String> = lines.flatten().map(|line| line.trim().to_owned()).collect();
+            match lines.as_slice() {
+                [] => String::new(),
+                lines => format!(": {}", lines.join(", ")),
+            }
+        }
         (0, topics) => format!(
             ": {} topics are named, and no pages; read content.rdf.u8 as well",
             count(topics as u64)
