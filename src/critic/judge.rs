@@ -45,7 +45,8 @@ pub fn relevance_of(log_odds: f32) -> f64 {
     1.0 / (1.0 + (-f64::from(log_odds)).exp())
 }
 
-/// Something that judges pages: the Bayes critic, later a judge behind gRPC.
+/// Something in this process that judges pages, such as the Bayes critic. A judge behind gRPC is a
+/// [`FarJudge`](crate::critic::FarJudge); what holds for verdicts holds for both.
 ///
 /// Called in batches on a blocking pool. One verdict a page, in order, also for an empty page (then
 /// the prior speaks). Posteriors sum to 1 over all classes.

@@ -8,12 +8,12 @@ mod address;
 mod classes;
 mod wire;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prost::Message;
+use tokio::io::AsyncReadExt;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -38,6 +38,8 @@ const REQUEST_BYTES_MIN: usize = 64 << 10;
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// What a page takes in a request besides its own bytes: tag and length.
 const FRAME_BYTES: usize = 6;
+/// Certificates and tokens are smaller.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 /// A judge's own words are cut to this many characters.
 const WORDS_MAX: usize = 300;
 
@@ -192,14 +194,19 @@ async fn connect(options: &RemoteOptions) -> Result<Client, JudgeAway> {
         .connect_timeout(GREETING_TIME_MAX);
     if address.is_tls() {
         let tls = match &options.ca_file {
-            Some(file) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(file)?)),
+            Some(file) => {
+                ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(file).await?))
+            }
             None => {
                 ClientTlsConfig::new().trust_anchors(webpki_roots::TLS_SERVER_ROOTS.iter().cloned())
             }
         };
         endpoint = endpoint.tls_config(tls).map_err(unreachable)?;
     }
-    let token = options.token_file.as_deref().map(token_in).transpose()?;
+    let token = match &options.token_file {
+        Some(file) => Some(token_in(file).await?),
+        None => None,
+    };
     // A peer that takes the connection and says nothing more is not covered by the connector.
     let channel = tokio::time::timeout(GREETING_TIME_MAX, endpoint.connect())
         .await
@@ -341,12 +348,23 @@ fn printable(words: &str) -> String {
     shown
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, JudgeAway> {
-    fs::read(file).map_err(|error| JudgeAway::File(format!("{}: {error}", file.display())))
+/// The bytes of a small file; of a large one the beginning.
+async fn read(file: &Path) -> Result<Vec<u8>, JudgeAway> {
+    let reading = async {
+        let mut bytes = Vec::new();
+        let open = tokio::fs::File::open(file).await?;
+        open.take(FILE_BYTES_MAX).read_to_end(&mut bytes).await?;
+        Ok(bytes)
+    };
+    // A pipe that nobody writes into is no file either.
+    tokio::time::timeout(GREETING_TIME_MAX, reading)
+        .await
+        .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
+        .map_err(|error: std::io::Error| JudgeAway::File(format!("{}: {error}", file.display())))
 }
 
-fn token_in(file: &Path) -> Result<MetadataValue<Ascii>, JudgeAway> {
-    let text = String::from_utf8_lossy(&read(file)?).into_owned();
+async fn token_in(file: &Path) -> Result<MetadataValue<Ascii>, JudgeAway> {
+    let text = String::from_utf8_lossy(&read(file).await?).into_owned();
     let text = text.trim();
     let unusable = || {
         JudgeAway::File(format!(

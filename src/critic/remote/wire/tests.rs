@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::page::{DocumentKind, PageLimits, PageSource};
 
@@ -133,4 +135,36 @@ fn what_breaks_the_contract_is_refused_with_the_page_and_the_cause() {
     let page = v1::JudgePage::default();
     let error = verdicts_of(&response, &[&page, &page], &Numbers::new()).unwrap_err();
     assert!(error.to_string().contains("0 verdicts on 2 pages"));
+}
+
+fn any_relevance() -> impl Strategy<Value = Option<Relevance>> {
+    let number = prop_oneof![any::<f64>(), -10.0..10.0_f64, 0.0..=1.0_f64];
+    let odds = number.clone().prop_map(|n| Some(Relevance::LogOdds(n)));
+    let probability = number.prop_map(|n| Some(Relevance::Probability(n)));
+    prop_oneof![Just(None), odds, probability]
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_judge_says_what_is_taken_of_it_is_a_verdict(
+        relevance in any_relevance(),
+        best in prop::collection::vec(
+            (prop_oneof![Just("reef"), Just("sand"), Just("shark")],
+             prop_oneof![4 => -9.0..1e-7_f64, 1 => any::<f64>()]),
+            0..8,
+        ),
+    ) {
+        let mut verdict = judged(Relevance::LogOdds(0.0), &best);
+        verdict.best.sort_by(|a, b| b.log_posterior.total_cmp(&a.log_posterior));
+        verdict.relevance = relevance;
+        if let Ok(taken) = take(verdict) {
+            prop_assert!(taken.log_odds.is_finite());
+            prop_assert!(taken.best.len() <= BEST_CLASSES_MAX);
+            for score in &taken.best {
+                prop_assert!(score.log_posterior.is_finite() && score.log_posterior <= 0.0);
+                prop_assert!([0, 4].contains(&score.class.0));
+            }
+            prop_assert!(taken.best.is_sorted_by(|a, b| a.log_posterior >= b.log_posterior));
+        }
+    }
 }
