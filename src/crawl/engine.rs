@@ -14,9 +14,10 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::handle::{Command, Handle, LastReport};
-use super::judging::{Judge, Judging};
+use super::judging::Judging;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
+use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
@@ -26,12 +27,10 @@ use crate::apprentice::LinkScorer;
 use crate::booking::{CrawlState, Event, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
-use crate::fetch::robots::RobotsCache;
 use crate::fetch::{GuardRules, Source};
 use crate::frontier::{Frontier, FrontierStore, HostCalendar, Next, StoreFailure};
 use crate::measure::Rate;
 use crate::proto::v1;
-use crate::url::CanonicalUrl;
 
 /// A group of bookings is made durable after this long, or this many (DESIGN.md 4.6).
 pub(super) const FLUSH_AFTER: Duration = Duration::from_millis(500);
@@ -43,56 +42,6 @@ pub(super) const UNFLUSHED_EVENTS_MAX: usize = 4 * FLUSH_EVENTS;
 pub(super) const UNFLUSHED_BYTES_MAX: usize = 256 << 20;
 /// A group is made durable with this many bytes, whatever its time.
 pub(super) const FLUSH_BYTES: usize = 32 << 20;
-
-/// How an engine takes the outcomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// As they arrive; runs until it is shut down.
-    Live,
-    /// In the order of the leases, so that the number of workers leaves no trace; returns when the
-    /// crawl is finished. Sleeps only when nothing is in flight.
-    Replay,
-}
-
-/// What is done about robots.txt.
-#[derive(Clone)]
-pub enum RobotsPolicy {
-    /// It is asked for before a host's first page and obeyed.
-    Obey(RobotsCache),
-    /// The archived web of the lab has already been crawled once; it is asked nothing.
-    Ignore,
-}
-
-/// A test whether a URL belongs to the world of the crawl; what does not is refused.
-pub type World = Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>;
-
-/// What an engine is made of.
-pub struct EngineParts<S, C> {
-    /// Where pages come from.
-    pub source: Arc<S>,
-    /// The time.
-    pub clock: C,
-    /// The critic, with its focus.
-    pub judge: Judge,
-    /// The log.
-    pub store: Arc<dyn FrontierStore>,
-    /// The hosts, shared with other crawls.
-    pub calendar: HostCalendar,
-    /// See [`RobotsPolicy`].
-    pub robots: RobotsPolicy,
-    /// See [`Pace`].
-    pub pace: Pace,
-    /// See [`World`]; `None` is the whole web.
-    pub world: Option<World>,
-    /// Pages parsed at once.
-    pub parsers: usize,
-    /// How addresses are guarded, for the status.
-    pub guard_note: String,
-    /// Whether pages come from the network, which is asked nothing without a contact.
-    pub needs_contact: bool,
-    /// A scorer of the caller's own; `None` is the one that the spec names.
-    pub scorer: Option<Box<dyn LinkScorer>>,
-}
 
 /// One crawl at work.
 pub struct Engine<S, C> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_BYTES, FLUSH_EVENTS, Pace};
+use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_BYTES, FLUSH_EVENTS};
+use super::parts::Pace;
 use crate::booking::{CrawlState, Seq};
 use crate::clock::Clock;
 use crate::fetch::Source;

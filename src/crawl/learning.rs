@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::engine::{Engine, Pace};
+use super::engine::Engine;
 use super::lease_task::source_facts;
+use super::parts::Pace;
 use crate::apprentice::{Prepared, SourceView};
 use crate::booking::{Event, RedirectBooking, Reference, Seq};
 use crate::clock::Clock;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::engine::{
-    Engine, EngineError, Pace, RobotsPolicy, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX,
-};
+use super::engine::{Engine, EngineError, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX};
+use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::book::{self, Intake};
-use super::engine::{Engine, EngineError, Pace, RobotsPolicy};
+use super::engine::{Engine, EngineError};
 use super::judging::Unjudged;
 use super::lease_task::{Done, Finished, JudgedPage};
+use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
 use crate::booking::{Event, HostFacts, LeaseFacts, Refusal};

@@ -1,0 +1,59 @@
+//! What an engine is made of, and how it is to go about its work.
+
+use std::sync::Arc;
+
+use super::judging::Judge;
+use crate::apprentice::LinkScorer;
+use crate::fetch::robots::RobotsCache;
+use crate::frontier::{FrontierStore, HostCalendar};
+use crate::url::CanonicalUrl;
+
+/// How an engine takes the outcomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As they arrive; runs until it is shut down.
+    Live,
+    /// In the order of the leases, so that the number of workers leaves no trace; returns when the
+    /// crawl is finished. Sleeps only when nothing is in flight.
+    Replay,
+}
+
+/// What is done about robots.txt.
+#[derive(Clone)]
+pub enum RobotsPolicy {
+    /// It is asked for before a host's first page and obeyed.
+    Obey(RobotsCache),
+    /// The archived web of the lab has already been crawled once; it is asked nothing.
+    Ignore,
+}
+
+/// A test whether a URL belongs to the world of the crawl; what does not is refused.
+pub type World = Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>;
+
+/// What an engine is made of.
+pub struct EngineParts<S, C> {
+    /// Where pages come from.
+    pub source: Arc<S>,
+    /// The time.
+    pub clock: C,
+    /// The critic, with its focus.
+    pub judge: Judge,
+    /// The log.
+    pub store: Arc<dyn FrontierStore>,
+    /// The hosts, shared with other crawls.
+    pub calendar: HostCalendar,
+    /// See [`RobotsPolicy`].
+    pub robots: RobotsPolicy,
+    /// See [`Pace`].
+    pub pace: Pace,
+    /// See [`World`]; `None` is the whole web.
+    pub world: Option<World>,
+    /// Pages parsed at once.
+    pub parsers: usize,
+    /// How addresses are guarded, for the status.
+    pub guard_note: String,
+    /// Whether pages come from the network, which is asked nothing without a contact.
+    pub needs_contact: bool,
+    /// A scorer of the caller's own; `None` is the one that the spec names.
+    pub scorer: Option<Box<dyn LinkScorer>>,
+}
