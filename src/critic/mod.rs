@@ -9,14 +9,19 @@
 mod bag;
 mod bayes;
 mod bayes_judge;
+mod calibration;
 mod evaluation;
 pub mod examples;
+mod focus_calibration;
 mod judge;
+mod minimize;
 mod model;
 mod model_file;
 mod params;
 mod posterior;
 mod record;
+mod reliability;
+mod shift;
 mod sparse;
 mod split;
 mod trainer;
@@ -31,11 +36,15 @@ pub use bayes::{
     CLASSES_MAX, ClassCounts, Priors, SparseNb, SparseNbError, SparseNbParams, SparseNbValidParams,
 };
 pub use bayes_judge::{BayesJudge, JudgeError};
+pub use calibration::Calibration;
 pub use evaluation::{ClassFigures, Confusion, Evaluation, Figures, Share};
+pub use focus_calibration::FocusCalibration;
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
 pub use model_file::ModelFileError;
 pub use params::{Skipped, TrainError, TrainParams};
+pub use reliability::{BINS, Bin, Reliability};
+pub use shift::PriorShift;
 pub use sparse::{Bag, COUNT_MAX, SparseCounts};
 pub use trainer::{Origin, Trainer};
 pub use training::TrainingSet;

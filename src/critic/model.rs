@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
 use crate::critic::bayes::SparseNb;
-use crate::critic::evaluation::Evaluation;
+use crate::critic::calibration::{Calibration, Scored};
+use crate::critic::evaluation::{Evaluation, Evaluator};
+use crate::critic::sparse::{Bag, length_of};
 use crate::critic::weights::Weights;
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
@@ -43,6 +45,8 @@ pub struct TrainingRecord {
     pub skipped: u64,
     /// On pages held out of a training like this one; its smoothing is this model's.
     pub held_out: Evaluation,
+    /// From the model's scores to calibrated ones; `None` if there were too few pages to fit it.
+    pub calibration: Option<Calibration>,
 }
 
 /// A trained critic.
@@ -181,12 +185,36 @@ impl CriticModel {
         telling.into_iter().map(|(_, term)| term).collect()
     }
 
-    /// Writes the scores of all classes for `page`.
-    pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) {
-        let bag = bag_of(page, |word| self.terms.get(word).copied());
+    /// The terms of `page` and how often each occurs: all that the critic sees of it.
+    pub fn counts(&self, page: &Page) -> Bag {
+        bag_of(page, |word| self.terms.get(word).copied())
+    }
+
+    /// From scores to calibrated ones, if pages were enough to fit that.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        let calibration = self.training.calibration.as_ref();
+        calibration.filter(|calibration| calibration.is_sound(self.classes.len()))
+    }
+
+    /// The share of the training documents that lie in classes that are `inside`: at these shares
+    /// the calibrated scores are right.
+    pub fn share_of(&self, inside: &[bool]) -> f64 {
+        let documents = |wanted: bool| -> f64 {
+            let classes = self.classes.iter().zip(inside);
+            let side = classes.filter(|(_, inside)| **inside == wanted);
+            side.map(|(class, _)| class.documents as f64).sum()
+        };
+        let (inside, outside) = (documents(true), documents(false));
+        inside / (inside + outside).max(1.0)
+    }
+
+    /// Writes the scores of all classes for `page`; gives the number of terms in it.
+    pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) -> u64 {
+        let bag = self.counts(page);
         self.weights
             .get_or_init(|| Weights::of(&self.bayes))
             .score(&bag, scores);
+        length_of(&bag)
     }
 }
 
@@ -198,16 +226,16 @@ pub fn evaluate<T: AsRef<str>, P: std::borrow::Borrow<Page>>(
     model: &CriticModel,
     pages: impl IntoIterator<Item = (T, P)>,
 ) -> (Evaluation, std::collections::BTreeMap<String, u64>) {
-    let mut evaluation = Evaluation::new(model.class_names.clone());
+    let mut evaluator = Evaluator::new(model.class_names.clone());
     let mut unknown = std::collections::BTreeMap::new();
     let mut scores = Vec::new();
     for (topic, page) in pages {
         if let Some(class) = model.class_of(topic.as_ref()) {
-            model.score(page.borrow(), &mut scores);
-            evaluation.count(class, &scores);
+            let length = model.score(page.borrow(), &mut scores);
+            evaluator.count(&Scored::new(class, length, &scores), model.calibration());
         } else {
             *unknown.entry(topic.as_ref().to_owned()).or_default() += 1;
         }
     }
-    (evaluation, unknown)
+    (evaluator.finish(), unknown)
 }

@@ -16,13 +16,20 @@ pub(super) fn render(of: &str, figures: &Figures) -> String {
         ]
     });
     let mut text = format!(
-        "accuracy on {} {of}: {} (95 %: {:.3} to {:.3}), macro F1 {:.3}, log loss {:.3}\n\n{}",
+        "accuracy on {} {of}: {} (95 %: {:.3} to {:.3}), macro F1 {:.3}\n\
+         log loss {:.3}, calibrated {:.3}; expected calibration error {:.3}, calibrated {:.3} \
+         (of the best class; 15 bins of equal width; of equal mass {:.3}, {:.3})\n\n{}",
         figures.accuracy.of,
         share(&figures.accuracy),
         figures.accuracy.low,
         figures.accuracy.high,
         figures.macro_f1,
         figures.log_loss,
+        figures.log_loss_calibrated,
+        figures.ece,
+        figures.ece_calibrated,
+        figures.ece_equal_mass,
+        figures.ece_calibrated_equal_mass,
         table(&head, rows)
     );
     for confusion in &figures.confusions {
