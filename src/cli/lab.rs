@@ -48,6 +48,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TOPIC", num_args = 1.., required = true)]
     topic: Vec<String>,
 
+    /// Topics under those that are taken out of the focus again; labels still judge the whole topic
+    #[arg(long, value_name = "TOPIC", num_args = 1..)]
+    without: Vec<String>,
+
     /// Crawlers: baseline, baseline-first, breadth-first
     #[arg(
         long,
@@ -178,6 +182,7 @@ fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
     Ok(ContestSpec {
         crawlers: crawlers.collect::<anyhow::Result<_>>()?,
         topics: args.topic.clone(),
+        without: args.without.clone(),
         budget: args.budget,
         seed_sets: args.seed_sets,
         start: start_of(&args.start)?,

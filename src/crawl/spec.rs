@@ -92,6 +92,8 @@ pub struct Spec {
     pub name: String,
     /// The topics of the focus; at least one.
     pub topics: Vec<String>,
+    /// Topics under those that are taken out of the focus again.
+    pub without: Vec<String>,
     /// The model file that the crawl was created from.
     pub critic: PathBuf,
     /// Seeds given as URLs.
@@ -202,6 +204,7 @@ impl Spec {
         Ok(Self {
             name: spec.name.clone(),
             topics: spec.topics.clone(),
+            without: spec.without.clone(),
             critic: PathBuf::from(&spec.critic),
             seeds: check_seeds("seeds", &spec.seeds)?,
             example_seeds: spec.example_seeds as usize,

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::critic::evaluation::Share;
 use crate::critic::judge::{Verdict, relevance_of};
 use crate::critic::reliability::Reliability;
 use crate::critic::shift::PriorShift;
@@ -18,6 +19,10 @@ pub struct FocusCalibration {
     pub share_seen: f64,
     /// The same, estimated from the pages without their labels.
     pub share_estimated: f64,
+    /// Of the pages with R(v) of 0.5 and above, how many are of the focus.
+    pub precision: Share,
+    /// Of the pages of the focus, how many have R(v) of 0.5 and above.
+    pub recall: Share,
     /// R(v) as naive Bayes has it.
     pub raw: Reliability,
     /// By calibrated posteriors, at the class shares of the examples.
@@ -39,7 +44,14 @@ impl FocusCalibration {
             Reliability::of(pairs.collect())
         };
         let seen: f64 = pages.iter().map(|(_, seen)| seen).sum();
+        let said = |verdict: &Verdict| verdict.log_odds >= 0.0;
+        let count = |wanted: &dyn Fn(&Verdict, f64) -> bool| {
+            pages.iter().filter(|(v, seen)| wanted(v, *seen)).count() as u64
+        };
+        let right = count(&|verdict, seen| said(verdict) && seen >= 0.5);
         Self {
+            precision: Share::new(right, count(&|verdict, _| said(verdict))),
+            recall: Share::new(right, count(&|_, seen| seen >= 0.5)),
             pages: pages.len(),
             share_trained,
             share_seen: seen / (pages.len() as f64).max(1.0),
@@ -77,7 +89,7 @@ mod tests {
         let found = FocusCalibration::of(0.5, &pages);
         assert!((found.share_seen - 0.1).abs() < 1e-12);
         assert!((found.share_estimated - 0.1).abs() < 1e-3, "{found:?}");
-        assert!(found.raw.ece() > 0.3 && found.calibrated.ece() > 0.2);
+        assert!(found.raw.ece() > 0.2 && found.calibrated.ece() > 0.25);
         assert!(found.shifted.ece() < 1e-3, "{}", found.shifted.ece());
     }
 }

@@ -14,7 +14,7 @@ use crate::critic::{BayesJudge, CriticModel};
 use crate::frontier::{FrontierStore, SledStore};
 use crate::proto::v1;
 use crate::store::StoreOptions;
-use crate::taxonomy::Focus;
+use crate::taxonomy::{Focus, FocusError};
 use crate::url::CanonicalUrl;
 
 const MODEL: &str = "critic.model";
@@ -26,23 +26,27 @@ pub(super) struct CrawlFolder {
     pub(super) judge: Arc<BayesJudge>,
 }
 
-/// A judge for `topics` from the model at `path`, and the model.
+/// The focus on `topics` without the parts of them that `without` names.
+fn focus_of(topics: &[String], without: &[String]) -> Result<Focus, FocusError> {
+    Ok(Focus::new(topics.to_vec())?.without(without.to_vec()))
+}
+
+/// A judge for `focus` from the model at `path`, and the model.
 fn judge_of(
     path: &Path,
-    topics: &[String],
+    focus: &Focus,
 ) -> Result<(Arc<CriticModel>, Arc<BayesJudge>), RegistryError> {
     let model = Arc::new(CriticModel::open(path)?);
-    let focus = Focus::new(topics.to_vec())?;
-    let judge = BayesJudge::new(Arc::clone(&model), &focus)?;
+    let judge = BayesJudge::new(Arc::clone(&model), focus)?;
     Ok((model, Arc::new(judge)))
 }
 
 impl CrawlFolder {
-    /// Opens the folder of an existing crawl whose focus is `topics`.
+    /// Opens the folder of an existing crawl.
     pub(super) fn open(folder: &Path) -> Result<Self, RegistryError> {
         let store = SledStore::open(&folder.join(LOG), &StoreOptions::default())?;
         let spec = spec_of(&store)?;
-        let (_, judge) = judge_of(&folder.join(MODEL), &spec.topics)?;
+        let (_, judge) = judge_of(&folder.join(MODEL), &focus_of(&spec.topics, &spec.without)?)?;
         Ok(Self {
             store: Arc::new(store),
             judge,
@@ -56,7 +60,8 @@ impl CrawlFolder {
         spec: &Spec,
         now: Timestamp,
     ) -> Result<(), RegistryError> {
-        let (model, _) = judge_of(&spec.critic, &spec.topics)?;
+        let focus = focus_of(&spec.topics, &spec.without)?;
+        let (model, _) = judge_of(&spec.critic, &focus)?;
         let seeds = seeds_of(spec, &model)?;
         let half = beside(folder, "new");
         let made = Self::fill(&half, raw, spec, seeds, now)
@@ -151,7 +156,7 @@ fn seeds_of(spec: &Spec, model: &CriticModel) -> Result<Vec<CanonicalUrl>, Regis
 
     let mut seeds = spec.seeds.clone();
     if spec.example_seeds > 0 {
-        let focus = Focus::new(spec.topics.clone())?;
+        let focus = focus_of(&spec.topics, &spec.without)?;
         let mut examples: Vec<CanonicalUrl> = model
             .examples_of(&focus)?
             .into_iter()

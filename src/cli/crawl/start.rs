@@ -29,6 +29,10 @@ pub(in crate::cli) struct Args {
     #[arg(short, long, value_name = "TOPIC")]
     topic: Vec<String>,
 
+    /// Topic under one of those that is taken out of the focus again (again for more)
+    #[arg(long, value_name = "TOPIC")]
+    without: Vec<String>,
+
     /// The critic's model file
     #[arg(short, long, value_name = "FILE")]
     critic: Option<PathBuf>,
@@ -93,6 +97,9 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     spec.name = args.name;
     if !args.topic.is_empty() {
         spec.topics = args.topic;
+    }
+    if !args.without.is_empty() {
+        spec.without = args.without;
     }
     if let Some(path) = args.critic {
         spec.critic = absolute(&path)?;

@@ -34,6 +34,10 @@ pub(in crate::cli) struct Args {
     #[arg(short, long, value_name = "TOPIC", num_args = 1..)]
     topic: Vec<String>,
 
+    /// Topics under those that are taken out of the focus again; labels still judge the whole topic
+    #[arg(long, value_name = "TOPIC", num_args = 1.., requires = "topic")]
+    without: Vec<String>,
+
     /// Print what was said against what was so, bin by bin
     #[arg(long)]
     bins: bool,
@@ -90,12 +94,11 @@ fn judges(
         "{}: knows none of the model's topics",
         args.labels.display()
     );
+    let foci = Focus::each(&topics, &args.without)?;
     topics
         .into_iter()
-        .map(|topic| {
-            let judge = BayesJudge::new(Arc::clone(model), &Focus::new([topic.clone()])?)?;
-            Ok((topic, judge))
-        })
+        .zip(foci)
+        .map(|(topic, focus)| Ok((topic, BayesJudge::new(Arc::clone(model), &focus)?)))
         .collect()
 }
 

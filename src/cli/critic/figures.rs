@@ -1,7 +1,7 @@
 //! The figures of an evaluation, for people.
 
 use crate::cli::output::table;
-use crate::critic::{Figures, Share};
+use crate::critic::{Figures, FocusCalibration, Share};
 
 /// Accuracy, a table of the classes, and the most frequent confusions.
 pub(super) fn render(of: &str, figures: &Figures) -> String {
@@ -46,4 +46,25 @@ fn share(share: &Share) -> String {
         return "-".to_owned();
     }
     format!("{:.3}", share.value)
+}
+
+/// Precision, recall and calibration of one focus.
+pub(super) fn render_focus(of: &FocusCalibration) -> String {
+    format!(
+        "{} pages, {:.3} of them in the focus\n\
+         relevance 0.5 and above: precision {} (95 %: {:.3} to {:.3}), recall {} ({:.3} to {:.3})\n\
+         expected calibration error of the relevance {:.3}, calibrated {:.3}, and at the class \
+         shares of these pages {:.3}",
+        of.pages,
+        of.share_seen,
+        share(&of.precision),
+        of.precision.low,
+        of.precision.high,
+        share(&of.recall),
+        of.recall.low,
+        of.recall.high,
+        of.raw.ece(),
+        of.calibrated.ece(),
+        of.shifted.ece(),
+    )
 }
