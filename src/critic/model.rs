@@ -60,9 +60,26 @@ pub struct CriticModel {
     class_names: Vec<String>,
     vocabulary: Vec<String>,
     terms: HashMap<String, u32>,
+    /// All but the terms and counts of the classes if `counts` has them.
     bayes: SparseNb,
+    counts: Option<LaterCounts>,
     training: TrainingRecord,
     weights: OnceLock<Weights>,
+}
+
+/// Terms and counts that are taken out of a file when somebody asks for them.
+struct LaterCounts {
+    taken: OnceLock<SparseNb>,
+    fill: Fill,
+}
+
+/// Puts terms and counts into the classes of a model that lacks them.
+pub(super) type Fill = Box<dyn Fn(&mut SparseNb) + Send + Sync>;
+
+impl std::fmt::Debug for LaterCounts {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("LaterCounts")
+    }
 }
 
 /// A word that speaks for a class.
@@ -95,6 +112,7 @@ impl CriticModel {
             terms: vocabulary.iter().cloned().zip(0..).collect(),
             vocabulary,
             bayes,
+            counts: None,
             training,
             weights: OnceLock::new(),
         }
@@ -130,7 +148,41 @@ impl CriticModel {
 
     /// The counts and parameters.
     pub fn bayes(&self) -> &SparseNb {
+        match &self.counts {
+            None => &self.bayes,
+            Some(later) => later.taken.get_or_init(|| {
+                let mut bayes = self.bayes.clone();
+                (later.fill)(&mut bayes);
+                bayes
+            }),
+        }
+    }
+
+    /// [`CriticModel::bayes`], of which only terms and counts may still lie in a file.
+    pub(super) fn skeleton(&self) -> &SparseNb {
         &self.bayes
+    }
+
+    pub(super) fn put_counts(&mut self, bayes: SparseNb) {
+        self.bayes = bayes;
+    }
+
+    pub(super) fn put_counts_later(&mut self, fill: Fill) {
+        let taken = OnceLock::new();
+        self.counts = Some(LaterCounts { taken, fill });
+    }
+
+    pub(super) fn put_weights(&mut self, weights: Weights) {
+        self.weights = OnceLock::from(weights);
+    }
+
+    /// The weights to judge with, row by row; `None` if they would be too large.
+    pub(super) fn matrix_rows(&self) -> Option<&[f32]> {
+        self.weights().rows()
+    }
+
+    fn weights(&self) -> &Weights {
+        self.weights.get_or_init(|| Weights::of(self.bayes()))
     }
 
     /// How it was trained, and on what.
@@ -154,15 +206,16 @@ impl CriticModel {
     /// The `most` terms that speak loudest for `class`: those that add most to the divergence of
     /// the class's words from all words, count times log ratio. Empty for a class that is none.
     pub fn telling_terms(&self, class: u16, most: usize) -> Vec<TellingTerm> {
-        let Some(counts) = self.bayes.classes().get(usize::from(class)) else {
+        let bayes = self.bayes();
+        let Some(counts) = bayes.classes().get(usize::from(class)) else {
             return Vec::new();
         };
         let mut all = vec![0_u64; self.vocabulary.len()];
-        for (term, n) in self.bayes.classes().iter().flat_map(|class| &class.terms) {
+        for (term, n) in bayes.classes().iter().flat_map(|class| &class.terms) {
             all[*term as usize] = all[*term as usize].saturating_add(*n);
         }
-        let smoothed = self.bayes.alpha() * self.vocabulary.len() as f64;
-        let share = |n: u64, total: f64| (n as f64 + self.bayes.alpha()) / (total + smoothed);
+        let smoothed = bayes.alpha() * self.vocabulary.len() as f64;
+        let share = |n: u64, total: f64| (n as f64 + bayes.alpha()) / (total + smoothed);
         let total_all: f64 = all.iter().map(|n| *n as f64).sum();
         let total: f64 = counts.terms.iter().map(|(_, n)| *n as f64).sum();
         let mut telling: Vec<(f64, TellingTerm)> = counts
@@ -211,9 +264,7 @@ impl CriticModel {
     /// Writes the scores of all classes for `page`; gives the number of terms in it.
     pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) -> u64 {
         let bag = self.counts(page);
-        self.weights
-            .get_or_init(|| Weights::of(&self.bayes))
-            .score(&bag, scores);
+        self.weights().score(&bag, scores);
         length_of(&bag)
     }
 }

@@ -12,17 +12,43 @@ use crate::critic::reliability::{BINS, Bin, Reliability};
 use crate::critic::sparse::index;
 use crate::proto::v1;
 
+/// `model` as a message, without terms and counts.
+pub(super) fn to_parts(model: &CriticModel) -> v1::CriticRecord {
+    let classes = model.classes().iter();
+    let classes = classes.map(|class| class_record(class, &ClassCounts::default()));
+    v1::CriticRecord {
+        classes: classes.collect(),
+        ..without_classes(model)
+    }
+}
+
+/// The model in a message without terms and counts.
+pub(super) fn from_parts(record: v1::CriticRecord) -> Result<CriticModel, String> {
+    let has_terms = |class: &v1::CriticClass| !class.term_gaps.is_empty();
+    if record.classes.iter().any(has_terms) {
+        return Err("terms where there should be none".to_owned());
+    }
+    from_record(record)
+}
+
 /// `model` as a message.
 pub(super) fn to_record(model: &CriticModel) -> v1::CriticRecord {
     let classes = model.classes().iter().zip(model.bayes().classes());
     v1::CriticRecord {
-        version: model.version(),
-        vocabulary: model.vocabulary().to_vec(),
         classes: classes
             .map(|(class, counts)| class_record(class, counts))
             .collect(),
-        alpha: model.bayes().alpha(),
-        priors_counted: model.bayes().priors() == Priors::Counted,
+        ..without_classes(model)
+    }
+}
+
+fn without_classes(model: &CriticModel) -> v1::CriticRecord {
+    v1::CriticRecord {
+        version: model.version(),
+        vocabulary: model.vocabulary().to_vec(),
+        classes: Vec::new(),
+        alpha: model.skeleton().alpha(),
+        priors_counted: model.skeleton().priors() == Priors::Counted,
         training: Some(training_record(model.training())),
     }
 }

@@ -83,7 +83,7 @@ impl SparseCounts {
     clippy::cast_sign_loss,
     reason = "checked by the constructors: a whole number from 0 to COUNT_MAX"
 )]
-fn whole(count: f32) -> u32 {
+pub(super) fn whole(count: f32) -> u32 {
     count as u32
 }
 

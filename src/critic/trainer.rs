@@ -6,7 +6,7 @@ use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
 use crate::critic::bayes::{CLASSES_MAX, SparseNbError};
 use crate::critic::params::{NAMED_MAX, Skipped, TrainError, TrainParams};
-use crate::critic::sparse::{Bag, index};
+use crate::critic::sparse::{Bag, COUNT_MAX, index};
 use crate::critic::training::TrainingSet;
 use crate::page::Page;
 use crate::taxonomy::check_topic;
@@ -63,23 +63,47 @@ impl Trainer {
 
     /// Takes a page. One without words is left out and counted.
     pub fn add(&mut self, topic: &str, url: &str, page: &Page) -> Result<(), TrainError> {
+        let bag = bag_of(page, |word| self.number_of(word));
+        self.take(topic, url, bag)
+    }
+
+    /// Takes a page that comes as words and how often each occurs, each word once.
+    pub fn add_counts<'a>(
+        &mut self,
+        topic: &str,
+        url: &str,
+        counts: impl IntoIterator<Item = (&'a str, u32)>,
+    ) -> Result<(), TrainError> {
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let number = |(word, count): (&str, u32)| {
+            let number = self.number_of(word)?;
+            Some((number, count.min(COUNT_MAX)))
+        };
+        let mut bag: Bag = counts.filter_map(number).collect();
+        bag.sort_unstable();
+        bag.dedup_by_key(|(word, _)| *word);
+        self.take(topic, url, bag)
+    }
+
+    /// The number of a word, a new one if need be; `None` for words that are not taken up.
+    fn number_of(&mut self, word: &str) -> Option<u32> {
+        if let Some(number) = self.words.get(word) {
+            return Some(*number);
+        }
+        if is_stop_word(word) || self.words.len() == WORDS_MAX {
+            return None;
+        }
+        let number = index(self.words.len());
+        self.words.insert(word.to_owned(), number);
+        Some(number)
+    }
+
+    fn take(&mut self, topic: &str, url: &str, bag: Bag) -> Result<(), TrainError> {
         check_topic(topic).map_err(|fault| TrainError::Topic {
             topic: topic.to_owned(),
             url: url.to_owned(),
             fault,
         })?;
-        let words = &mut self.words;
-        let bag = bag_of(page, |word| {
-            if let Some(number) = words.get(word) {
-                return Some(*number);
-            }
-            if is_stop_word(word) || words.len() == WORDS_MAX {
-                return None;
-            }
-            let number = index(words.len());
-            words.insert(word.to_owned(), number);
-            Some(number)
-        });
         if bag.is_empty() {
             self.skip(url, "no words in it");
             return Ok(());

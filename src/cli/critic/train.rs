@@ -8,7 +8,7 @@ use super::figures;
 use crate::cli::output::{say, say_json};
 use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::learn;
-use crate::critic::{Origin, Priors, TrainParams, Trainer};
+use crate::critic::{Layout, Origin, Priors, TrainParams, Trainer};
 
 /// What to train from, and how.
 #[derive(Debug, clap::Args)]
@@ -19,6 +19,10 @@ pub(in crate::cli) struct Args {
     /// Where the model goes
     #[arg(short, long, value_name = "MODEL")]
     out: PathBuf,
+
+    /// Write a small file to hand on: counts alone, from which the weights are derived at each start
+    #[arg(long)]
+    packed: bool,
 
     /// A word stands in at least this many pages [default: a hundredth of the pages, 1 to 5]
     #[arg(long, value_name = "N")]
@@ -72,7 +76,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sources: args.examples.sources(),
         version: 1,
     })?;
-    model.save(&args.out)?;
+    let layout = if args.packed {
+        Layout::Packed
+    } else {
+        Layout::Mapped
+    };
+    model.save_as(&args.out, layout)?;
     let held_out = model.training().held_out.figures(10);
     if args.json {
         say_json(&held_out)?;
