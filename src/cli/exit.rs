@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::control::client::ConnectError;
 use crate::critic::JudgeError;
-use crate::taxonomy::FocusError;
+use crate::taxonomy::{FocusError, PruneError};
 
 /// It failed.
 pub(super) const FAILED: u8 = 1;
@@ -38,6 +38,11 @@ fn code(error: &anyhow::Error) -> u8 {
     }
     if let Some(JudgeError::Focus(FocusError::Unknown { .. })) = error.downcast_ref() {
         return NOT_FOUND;
+    }
+    match error.downcast_ref() {
+        Some(PruneError::UnknownFocus { .. }) => return NOT_FOUND,
+        Some(PruneError::FocusTooSmall { .. }) => return REFUSED,
+        _ => {}
     }
     match error
         .downcast_ref::<tonic::Status>()

@@ -12,6 +12,7 @@ mod demo;
 mod exit;
 mod lab;
 mod output;
+mod taxonomy;
 mod usage;
 mod words;
 
@@ -47,6 +48,9 @@ enum Command {
     /// Train, test and use critics
     #[command(subcommand)]
     Critic(critic::Command),
+    /// Read, prune and look into topic trees with their example pages
+    #[command(subcommand)]
+    Taxonomy(taxonomy::Command),
     /// Look into WARC archives and serve them
     #[command(subcommand)]
     Archive(archive::Command),
@@ -85,6 +89,7 @@ async fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Daemon(daemon) => daemon::run(&args.daemon, daemon).await,
         Command::Crawl(command) => crawl::run(&args.daemon, command).await,
         Command::Critic(command) => critic::run(&args.daemon, command).await,
+        Command::Taxonomy(command) => taxonomy::run(command, args.verbose).await,
         Command::Archive(command) => archive::run(command).await,
         Command::Lab(command) => lab::run(command).await,
         Command::Demo(demo) => demo::run(demo).await,

@@ -23,6 +23,12 @@ pub(super) fn count(n: u64) -> String {
     text
 }
 
+/// `1 topic`, `12,345 topics`; the plural takes an `s`.
+pub(super) fn count_of(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", count(n))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +39,8 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1000), "1,000");
         assert_eq!(count(12_345_678), "12,345,678");
+        assert_eq!(count_of(1, "topic"), "1 topic");
+        assert_eq!(count_of(1000, "topic"), "1,000 topics");
     }
 
     #[test]

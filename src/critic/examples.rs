@@ -8,7 +8,9 @@ use std::thread;
 use crate::archive::Archive;
 use crate::critic::{TrainError, Trainer};
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
-use crate::taxonomy::{Example, ExampleFolder, ExampleTable};
+use crate::taxonomy::{
+    Distinct, Example, ExampleFolder, ExampleTable, SharedRule, Source, SourceError, SourceKind,
+};
 use crate::url::CanonicalUrl;
 
 /// Examples read before any of them is learned from; bounds the pages in memory.
@@ -58,6 +60,40 @@ pub fn read_folder<E>(
         },
         take,
     )
+}
+
+/// Reads the examples of any source, repeated ones once, in its order: from their own text where the
+/// source has it, from its files if it is a folder, else from the archive.
+///
+/// # Errors
+/// [`SourceError`] as `E`, and whatever `take` says.
+pub fn read_source<E: From<SourceError>>(
+    source: &mut Source,
+    archive: Option<&Archive>,
+    mut take: impl FnMut(ReadExample) -> Result<(), E>,
+) -> Result<(), E> {
+    let folder = (source.kind() == SourceKind::Folder).then(|| source.path().to_owned());
+    let read = |example: &Example| ReadExample {
+        topic: example.topic.clone(),
+        url: example.url.clone(),
+        page: match &folder {
+            Some(folder) => page_of_file(&folder.join(&example.url)),
+            None => page_of(example, archive),
+        },
+    };
+    let mut distinct = Distinct::new(SharedRule::Keep);
+    let mut chunk: Vec<Example> = Vec::with_capacity(CHUNK);
+    loop {
+        chunk.clear();
+        for example in source.by_ref().take(CHUNK) {
+            chunk.push(example?);
+        }
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        chunk.retain(|example| distinct.take(example));
+        on_all_cores(&chunk, read, &mut take)?;
+    }
 }
 
 /// Gives an example to a trainer: its page, or the reason why it has none.

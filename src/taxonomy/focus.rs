@@ -195,7 +195,7 @@ fn distinct<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Vec<String> 
 }
 
 /// Names like `wanted` among the classes and the topics above them, best first.
-fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
+pub(super) fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for class in classes {
         let mut topic = Some(class.as_str());
@@ -220,7 +220,7 @@ fn near_matches(wanted: &str, classes: &[String]) -> Vec<String> {
 
 /// Of the whole paths or of the last parts, whichever is more alike: people leave out what stands
 /// above.
-fn similarity(wanted: &str, name: &str) -> f64 {
+pub(super) fn similarity(wanted: &str, name: &str) -> f64 {
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let whole = strsim::jaro_winkler(wanted, name);
     // A whole path that fits goes before a last part that fits.

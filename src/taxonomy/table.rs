@@ -2,46 +2,15 @@
 //! `description` and `text`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::taxonomy::example::{Example, URL_BYTES_MAX};
+use crate::taxonomy::input;
 use crate::taxonomy::topic::{TopicFault, check_topic};
 
-/// The longest table, in bytes; one more and the reader refuses it.
-const TABLE_BYTES_MAX: u64 = 4 << 30;
-/// The longest URL that is taken from a table, in bytes.
-const URL_BYTES_MAX: usize = 8_192;
-
-/// One row of the table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Example {
-    /// The topic, as written.
-    pub topic: String,
-    /// The address, as written.
-    pub url: String,
-    /// Empty if the table has no such column.
-    pub title: String,
-    /// Empty if the table has no such column.
-    pub description: String,
-    /// Empty if the table has no such column.
-    pub text: String,
-    /// The line of the row in its file, from 1.
-    pub line: u64,
-}
-
-impl Example {
-    /// Title, description and text in lines of their own, or `None` if the table has none of them
-    /// and the page has to come from elsewhere.
-    pub fn own_text(&self) -> Option<String> {
-        let parts: Vec<&str> = [&self.title, &self.description, &self.text]
-            .into_iter()
-            .map(|part| part.trim())
-            .filter(|part| !part.is_empty())
-            .collect();
-        (!parts.is_empty()).then(|| parts.join("\n"))
-    }
-}
+/// The longest row, in bytes: what an unclosed quote may swallow before it is told.
+const ROW_BYTES_MAX: usize = 16 << 20;
 
 /// Example pages of topics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,13 +30,7 @@ pub enum TableError {
         /// The table.
         path: PathBuf,
         /// The system's words.
-        source: std::io::Error,
-    },
-    /// Longer than the reader takes.
-    #[error("{}: longer than {TABLE_BYTES_MAX} bytes; split it", .path.display())]
-    TooLong {
-        /// The table.
-        path: PathBuf,
+        source: io::Error,
     },
     /// A column is missing.
     #[error(
@@ -118,47 +81,28 @@ struct Columns {
 }
 
 impl ExampleTable {
-    /// Reads the table at `path`.
+    /// Reads the table at `path`, plain, gzip or zstd.
     pub fn open(path: &Path) -> Result<Self, TableError> {
-        let io = |source| TableError::Io {
+        let opened = input::open(path).map_err(|source| TableError::Io {
             path: path.to_owned(),
             source,
-        };
-        let file = File::open(path).map_err(io)?;
-        if file.metadata().map_err(io)?.len() > TABLE_BYTES_MAX {
-            return Err(TableError::TooLong {
-                path: path.to_owned(),
-            });
-        }
-        Self::read(file, path)
+        })?;
+        Self::read(opened.input, path)
     }
 
     /// Reads a table from `reader`; `path` is its name in errors.
     ///
     /// Columns go by their names in the header, in any order; other columns are ignored.
     pub fn read(reader: impl Read, path: &Path) -> Result<Self, TableError> {
-        let mut rows = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .from_reader(reader.take(TABLE_BYTES_MAX));
-        let columns = columns(
-            rows.headers().map_err(|error| row_error(path, &error))?,
-            path,
-        )?;
         let mut seen = BTreeSet::new();
         let mut table = Self::default();
-        for row in rows.records() {
-            let row = row.map_err(|error| row_error(path, &error))?;
-            let example = example(&row, &columns, path)?;
+        for example in TableReader::new(reader, path)? {
+            let example = example?;
             if seen.insert((example.topic.clone(), example.url.clone())) {
                 table.examples.push(example);
             } else {
                 table.repeated += 1;
             }
-        }
-        if table.examples.is_empty() {
-            return Err(TableError::Empty {
-                path: path.to_owned(),
-            });
         }
         Ok(table)
     }
@@ -170,6 +114,82 @@ impl ExampleTable {
             *counts.entry(example.topic.as_str()).or_default() += 1;
         }
         counts
+    }
+}
+
+/// Reads the rows of a table one after the other.
+pub(super) struct TableReader<R> {
+    rows: csv::Reader<Metered<R>>,
+    row: csv::StringRecord,
+    columns: Columns,
+    path: PathBuf,
+    /// Whether there was a row.
+    any: bool,
+}
+
+impl<R: Read> TableReader<R> {
+    pub(super) fn new(reader: R, path: &Path) -> Result<Self, TableError> {
+        let mut rows = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .from_reader(Metered {
+                inner: reader,
+                left: ROW_BYTES_MAX,
+            });
+        let header = rows.headers().map_err(|error| row_error(path, 1, &error))?;
+        let columns = columns(header, path)?;
+        Ok(Self {
+            rows,
+            row: csv::StringRecord::new(),
+            columns,
+            path: path.to_owned(),
+            any: false,
+        })
+    }
+
+    /// Whether there is a column for texts.
+    pub(super) fn has_text(&self) -> bool {
+        self.columns.text.is_some()
+    }
+
+    fn read(&mut self) -> Result<Option<Example>, TableError> {
+        self.rows.get_mut().left = ROW_BYTES_MAX;
+        let line = self.rows.position().line();
+        match self.rows.read_record(&mut self.row) {
+            Err(error) => Err(row_error(&self.path, line, &error)),
+            Ok(true) => {
+                self.any = true;
+                example(&self.row, &self.columns, &self.path).map(Some)
+            }
+            Ok(false) if self.any => Ok(None),
+            Ok(false) => Err(TableError::Empty {
+                path: self.path.clone(),
+            }),
+        }
+    }
+}
+
+impl<R: Read> Iterator for TableReader<R> {
+    type Item = Result<Example, TableError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+/// A reader that fails when one row takes too much of it; the csv crate has no bound on rows.
+struct Metered<R> {
+    inner: R,
+    left: usize,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.left = self.left.checked_sub(read).ok_or_else(|| {
+            let words = format!("a row of more than {ROW_BYTES_MAX} bytes; is a quote not closed?");
+            io::Error::new(io::ErrorKind::FileTooLarge, words)
+        })?;
+        Ok(read)
     }
 }
 
@@ -231,14 +251,16 @@ fn example(row: &csv::StringRecord, columns: &Columns, path: &Path) -> Result<Ex
     })
 }
 
-/// The csv crate's errors, with the file before and the line once.
-fn row_error(path: &Path, error: &csv::Error) -> TableError {
-    let line = error.position().map_or(1, csv::Position::line);
+/// The csv crate's errors, with the file before and the line once; `line` is where the row begins,
+/// for errors that do not know.
+fn row_error(path: &Path, line: u64, error: &csv::Error) -> TableError {
+    let line = error.position().map_or(line, csv::Position::line);
     let problem = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => format!("{len} fields, but the header has {expected_len}"),
         csv::ErrorKind::Utf8 { .. } => "not UTF-8; save the table as UTF-8".to_owned(),
+        csv::ErrorKind::Io(error) => error.to_string(),
         _ => error.to_string(),
     };
     TableError::Row {
@@ -310,6 +332,16 @@ mod tests {
         assert_eq!(
             error.unwrap_err().to_string(),
             "t.csv:2: not UTF-8; save the table as UTF-8"
+        );
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_ends_the_reading_at_its_row() {
+        let text = format!("topic,url\na,http://x/\nb,\"{}", "x,\n".repeat(6 << 20));
+        let error = complaint(&text);
+        assert!(
+            error.starts_with("t.csv:3: a row of more than 16777216 bytes"),
+            "{error}"
         );
     }
 

@@ -20,6 +20,56 @@ pub enum TopicFault {
     Control,
 }
 
+/// Names of a root that stands above all topics and says nothing.
+const ROOTS: [&str; 4] = ["Top", "subject", "Subject", "Root"];
+/// What may stand between the parts of a path whose root is one of [`ROOTS`].
+const SEPARATORS: [&str; 6] = ["/", ".", ">", ":", "|", "\\"];
+
+/// A topic from a path in another system's manner.
+///
+/// The rule: if the path begins with the name of a root (`Top`, `subject`, `Root`) and a separator
+/// (one of `/ . > : | \`, with white space around it or not), the root is dropped and that separator
+/// stands between all parts; else the separator is `/`. White space around parts and empty parts are
+/// dropped; a root by itself is the empty path.
+///
+/// So `Top/Arts/Music` is `Arts/Music`, `subject.Science.Biology.Birds` is `Science/Biology/Birds`,
+/// `Top > Arts` is `Arts`, and `Computers/Node.js` stays as it is.
+///
+/// # Errors
+/// [`TopicFault`] if what comes out is no topic; [`TopicFault::Empty`] for a root by itself.
+pub fn topic_path(path: &str) -> Result<String, TopicFault> {
+    let (separator, rest) = without_root(path.trim());
+    let parts: Vec<String> = rest
+        .split(separator)
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        // A slash within a part would make two of it.
+        .map(|part| part.replace('/', "-"))
+        .collect();
+    let topic = parts.join("/");
+    check_topic(&topic)?;
+    Ok(topic)
+}
+
+/// The separator, and the path after the root.
+fn without_root(path: &str) -> (&'static str, &str) {
+    for root in ROOTS {
+        let Some(rest) = path.strip_prefix(root) else {
+            continue;
+        };
+        let rest = rest.trim_start();
+        if rest.is_empty() {
+            return ("/", "");
+        }
+        for separator in SEPARATORS {
+            if let Some(rest) = rest.strip_prefix(separator) {
+                return (separator, rest);
+            }
+        }
+    }
+    ("/", path)
+}
+
 /// Checks that `topic` can be the name of a class.
 pub fn check_topic(topic: &str) -> Result<(), TopicFault> {
     if topic.trim().is_empty() {
@@ -70,6 +120,25 @@ mod tests {
             check_topic(&"x".repeat(TOPIC_BYTES_MAX + 1)),
             Err(TopicFault::TooLong(TOPIC_BYTES_MAX + 1))
         );
+    }
+
+    #[test]
+    fn paths_of_other_systems_lose_their_root_and_keep_their_parts() {
+        let path = |path| topic_path(path).unwrap();
+        assert_eq!(path("Top/Arts/Music"), "Arts/Music");
+        assert_eq!(
+            path("subject.Science.Biology.Birds"),
+            "Science/Biology/Birds"
+        );
+        assert_eq!(path("Top > Arts > Music"), "Arts/Music");
+        assert_eq!(path("Root|TCP/IP|Tools"), "TCP-IP/Tools");
+        // Neither a root nor a separator.
+        assert_eq!(path("Topology/Knots"), "Topology/Knots");
+        assert_eq!(path("Computers/Node.js"), "Computers/Node.js");
+        assert_eq!(path("/Science//Birds/"), "Science/Birds");
+        assert_eq!(topic_path("Top"), Err(TopicFault::Empty));
+        assert_eq!(topic_path("Top/"), Err(TopicFault::Empty));
+        assert_eq!(topic_path("a\u{1}b"), Err(TopicFault::Control));
     }
 
     #[test]

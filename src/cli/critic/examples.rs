@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::critic::examples::{ReadExample, read_folder, read_table};
-use crate::taxonomy::{ExampleFolder, ExampleTable};
+use crate::critic::examples::{ReadExample, read_folder, read_source};
+use crate::taxonomy::{ExampleFolder, open};
 
 /// Example pages: a table (with its text, or an archive), or a folder.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Examples")]
 pub(super) struct ExampleArgs {
-    /// Table of examples (CSV with a head: topic,url and, if it holds the text, title,description,text)
-    #[arg(long, value_name = "TABLE", conflicts_with = "folder")]
+    /// Examples: a table (CSV with a head: topic,url and, if it holds the text, title,description,text),
+    /// JSON lines or a DMOZ dump, each plain, gzip or zstd
+    #[arg(long, value_name = "FILE", conflicts_with = "folder")]
     examples: Option<PathBuf>,
 
     /// WARC files that hold the pages of the table's URLs
@@ -50,19 +51,19 @@ impl ExampleArgs {
         if let Some(folder) = &self.folder {
             return read_folder(&ExampleFolder::open(folder)?, take);
         }
-        let Some(table) = &self.examples else {
+        let Some(path) = &self.examples else {
             anyhow::bail!(
-                "no examples; give --examples TABLE with --archive FILE.., or --folder DIR"
+                "no examples; give --examples FILE with --archive FILE.., or --folder DIR"
             );
         };
-        let table = ExampleTable::open(table)?;
+        let mut source = open(path)?;
         let archive = match self.archive.as_slice() {
             [] => None,
             files => Some(crate::cli::archive::open(files)?),
         };
         let mut failed = 0_u64;
         let mut of = 0_u64;
-        read_table(&table, archive.as_ref(), |example| {
+        read_source(&mut source, archive.as_ref(), |example| {
             of += 1;
             if let Err(reason) = &example.page {
                 failed += 1;
@@ -70,6 +71,9 @@ impl ExampleArgs {
             }
             take(example)
         })?;
+        for line in source.faults().iter().flat_map(|faults| faults.lines()) {
+            tracing::warn!("{line}");
+        }
         if failed > 0 {
             tracing::warn!("{failed} of {of} examples have no page (-v names them)");
         }
