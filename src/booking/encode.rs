@@ -10,8 +10,9 @@ mod tests;
 use prost::Message;
 
 use super::{
-    Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    ReadmittedEvent, RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, StateEvent,
+    Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact, Mark,
+    PageBooking, ReadmittedEvent, RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent,
+    StateEvent,
 };
 use crate::proto::v1;
 use crate::proto::v1::event_record::Event as Kind;
@@ -54,6 +55,7 @@ pub fn encode(event: &Event) -> Vec<u8> {
         Event::SpecChange(spec) => Kind::SpecChange(spec.clone()),
         Event::State(state) => Kind::State(state_record(state)),
         Event::Readmitted(event) => Kind::Readmitted(readmitted_record(event)),
+        Event::Feedback(event) => Kind::Feedback(feedback_record(event)),
     };
     let record = v1::EventRecord {
         schema: SCHEMA,
@@ -222,6 +224,16 @@ fn seeds_record(seeds: &SeedsEvent) -> v1::SeedsRecord {
             .collect(),
         priority: Some(seeds.priority),
         at_ms: seeds.at.0,
+    }
+}
+
+fn feedback_record(event: &FeedbackEvent) -> v1::FeedbackRecord {
+    let class = |mark: &Mark| mark.class.map_or(0, |class| u32::from(class) + 1);
+    v1::FeedbackRecord {
+        pages: event.marks.iter().map(|mark| mark.page.0).collect(),
+        classes: event.marks.iter().map(class).collect(),
+        version: event.version,
+        at_ms: event.at.0,
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Event {
     State(StateEvent),
     /// Links that were refused are taken in after all, for the spec has changed.
     Readmitted(ReadmittedEvent),
+    /// Somebody said what booked pages are about, and the critic has learned it.
+    Feedback(FeedbackEvent),
 }
 
 /// What is known of a lease when it ends.
@@ -296,6 +298,28 @@ pub struct ReadmittedLink {
     pub priority: f32,
     /// Links between a seed and it.
     pub depth: u16,
+}
+
+/// What somebody said of booked pages. The critic of a crawl is its model and, of the marks of all these
+/// events, the last one of each page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeedbackEvent {
+    /// The marks; the last one of a page counts.
+    pub marks: Vec<Mark>,
+    /// The version of the critic that has learned them.
+    pub version: u64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What is said of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The event that booked it.
+    pub page: Seq,
+    /// The class (index into the model's class names) that its words are counted in; `None` takes an
+    /// earlier mark back.
+    pub class: Option<u16>,
 }
 
 /// The crawl's state from here on.

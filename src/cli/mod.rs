@@ -13,6 +13,7 @@ mod exit;
 mod lab;
 mod output;
 mod taxonomy;
+mod topic;
 mod usage;
 mod words;
 
@@ -51,6 +52,9 @@ enum Command {
     /// Read, prune and look into topic trees with their example pages
     #[command(subcommand)]
     Taxonomy(taxonomy::Command),
+    /// Add a topic of your own to a critic
+    #[command(subcommand)]
+    Topic(topic::Command),
     /// Look into WARC archives and serve them
     #[command(subcommand)]
     Archive(archive::Command),
@@ -90,6 +94,7 @@ async fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Crawl(command) => crawl::run(&args.daemon, command).await,
         Command::Critic(command) => critic::run(&args.daemon, command).await,
         Command::Taxonomy(command) => taxonomy::run(command, args.verbose).await,
+        Command::Topic(command) => topic::run(command).await,
         Command::Archive(command) => archive::run(command).await,
         Command::Lab(command) => lab::run(command).await,
         Command::Demo(demo) => demo::run(demo).await,

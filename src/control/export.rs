@@ -1,12 +1,44 @@
-//! The judged pages of a crawl as a stream, read from its log.
+//! What leaves a crawl as a stream: its judged pages, read from its log, and its critic.
+
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tonic::Status;
 
 use crate::booking::{Event, Reference, Seq};
 use crate::crawl::{Handle, page_row};
+use crate::critic::PageJudge;
 use crate::frontier::{FrontierStore, StoreFailure};
 use crate::proto::v1;
+
+/// Bytes of a model file in one message.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// The model file of a judge, in pieces; packed on the blocking pool.
+///
+/// # Errors
+/// A status with words, if the judge is no model.
+pub(super) async fn critic_chunks(
+    judge: Arc<dyn PageJudge>,
+) -> Result<Vec<v1::CriticChunk>, Status> {
+    let pack = move || match judge.teachable() {
+        Some(judge) => judge
+            .model_bytes()
+            .map_err(|error| Status::internal(error.to_string())),
+        None => Err(Status::failed_precondition(
+            "the judge of this crawl is no model that could be written to a file",
+        )),
+    };
+    let bytes = tokio::task::spawn_blocking(pack)
+        .await
+        .map_err(|error| Status::internal(format!("packing broke: {error}")))??;
+    let pieces = bytes.chunks(CHUNK_BYTES);
+    Ok(pieces
+        .map(|piece| v1::CriticChunk {
+            data: piece.to_vec(),
+        })
+        .collect())
+}
 
 /// The URL of the page that a reference points into; empty for a seed.
 ///

@@ -292,6 +292,29 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
         tokio::task::spawn_blocking(move || export::send_rows(&crawl, &request, &sender));
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
+
+    async fn feedback(
+        &self,
+        request: Request<v1::FeedbackRequest>,
+    ) -> Answer<v1::FeedbackResponse> {
+        let request = request.into_inner();
+        let marks = self.crawl(&request.name).await?.feedback(request).await;
+        Ok(Response::new(marks.map_err(|error| of_crawl(&error))?))
+    }
+
+    type ExportCriticStream = Streamed<v1::CriticChunk>;
+
+    async fn export_critic(
+        &self,
+        request: Request<v1::ExportCriticRequest>,
+    ) -> Answer<Self::ExportCriticStream> {
+        let crawl = self.crawl(&request.into_inner().name).await?;
+        let judge = crawl.critic().await.map_err(|error| of_crawl(&error))?;
+        let chunks = export::critic_chunks(judge).await?;
+        Ok(Response::new(Box::pin(tokio_stream::iter(
+            chunks.into_iter().map(Ok),
+        ))))
+    }
 }
 
 /// Reads a store on the blocking pool.

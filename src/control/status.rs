@@ -37,7 +37,8 @@ pub(super) fn of_crawl(error: &CrawlError) -> Status {
     let code = match error {
         CrawlError::Closed(_) => Code::Unavailable,
         CrawlError::State(_) => Code::FailedPrecondition,
-        CrawlError::Spec(_) => Code::InvalidArgument,
+        CrawlError::Spec(_) | CrawlError::Feedback(_) => Code::InvalidArgument,
+        CrawlError::NoPage(_) | CrawlError::Focus(_) => Code::NotFound,
         CrawlError::Store(_) => Code::Internal,
     };
     Status::new(code, error.to_string())

@@ -51,6 +51,17 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Command::Loss(points_max, reply) => {
                 let _ = reply.send(Ok(self.progress.curve.points(points_max)));
             }
+            Command::Feedback(request, reply) => match self.feedback(&request) {
+                Ok((seq, counts)) => self.waiters.push(seq, Answer::Feedback(reply, counts)),
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                }
+            },
+            Command::Critic(reply) => {
+                let judge = Arc::clone(&self.bench.judge);
+                self.waiters
+                    .push(self.store.last(), Answer::Critic(reply, judge));
+            }
             Command::Shutdown => {
                 self.closing.send_replace(true);
             }
@@ -68,6 +79,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 }
                 Answer::Seeds(reply, counts) => {
                     let _ = reply.send(Ok(counts));
+                }
+                Answer::Feedback(reply, marks) => {
+                    let _ = reply.send(Ok(marks));
+                }
+                Answer::Critic(reply, judge) => {
+                    let _ = reply.send(Ok(judge));
                 }
             }
         }

@@ -18,6 +18,7 @@ use super::lease_task::{Finished, Workbench};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
+use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::{BaselineScorer, BreadthFirstScorer, LinkScorer};
 use crate::booking::{CrawlState, Event, Seq, StateEvent};
@@ -91,7 +92,9 @@ pub struct EngineParts<S, C> {
 
 /// One crawl at work.
 pub struct Engine<S, C> {
+    /// Its judge is the one that has learned all marks.
     pub(super) bench: Workbench<S, C>,
+    pub(super) teaching: Teaching,
     pub(super) store: Arc<dyn FrontierStore>,
     pub(super) calendar: HostCalendar,
     pub(super) robots: RobotsPolicy,
@@ -179,6 +182,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Arc::clone(&last_report),
         );
         let mut engine = Self {
+            teaching: Teaching::new(Arc::clone(&parts.judge)),
             bench: Workbench {
                 source: parts.source,
                 clock: parts.clock,
@@ -229,6 +233,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let store = Arc::clone(&self.store);
         let last = store.last();
         let mut spec = None;
+        let mut feedback = Vec::new();
         store.scan(Seq(1), last, &mut |seq, event| {
             if let Event::SpecChange(bytes) = &event {
                 spec = Some(bytes.clone());
@@ -239,8 +244,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);
             self.progress.add(&Tally::of(&event));
+            if let Event::Feedback(event) = event {
+                feedback.push(event);
+            }
             true
         })?;
+        self.bench.judge = self.teaching.fold(&feedback, store.as_ref())?;
         if let Some(bytes) = spec {
             let (raw, spec) = spec_from(&bytes)?;
             self.set_spec(raw, spec)?;

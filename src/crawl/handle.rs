@@ -10,6 +10,7 @@ use crate::critic::PageJudge;
 use crate::frontier::{FrontierStore, KnownLink, StoreFailure, WaitingLink};
 use crate::measure::LossPoint;
 use crate::proto::v1;
+use crate::taxonomy::FocusError;
 use crate::url::{CanonicalUrl, UrlId};
 
 /// Why a crawl does not do what it is told.
@@ -24,6 +25,15 @@ pub enum CrawlError {
     /// What it is told cannot be taken.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// A URL that was marked is no booked page.
+    #[error("{0}")]
+    NoPage(String),
+    /// A mark that cannot be taken.
+    #[error("{0}")]
+    Feedback(String),
+    /// A topic that the critic does not have.
+    #[error(transparent)]
+    Focus(#[from] FocusError),
     /// Its store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreFailure),
@@ -40,6 +50,8 @@ pub(super) enum Command {
     Head(usize, Reply<Vec<WaitingLink>>),
     Lookup(UrlId, Reply<Option<KnownLink>>),
     Loss(usize, Reply<Vec<LossPoint>>),
+    Feedback(Box<v1::FeedbackRequest>, Reply<v1::FeedbackResponse>),
+    Critic(Reply<Arc<dyn PageJudge>>),
     Shutdown,
 }
 
@@ -166,6 +178,29 @@ impl Handle {
     pub async fn loss(&self, points_max: usize) -> Result<Vec<LossPoint>, CrawlError> {
         self.ask(move |reply| Command::Loss(points_max, reply))
             .await
+    }
+
+    /// Says of booked pages whether they were judged right; returns when that is durable. Pages that are
+    /// fetched from then on are judged by the critic that has learned it.
+    ///
+    /// # Errors
+    /// [`CrawlError::NoPage`], [`CrawlError::Feedback`], [`CrawlError::Focus`] and [`CrawlError::Spec`]
+    /// name what cannot be taken; then nothing has changed. [`CrawlError::State`] if its judge cannot learn.
+    pub async fn feedback(
+        &self,
+        request: v1::FeedbackRequest,
+    ) -> Result<v1::FeedbackResponse, CrawlError> {
+        let request = Box::new(request);
+        self.ask(move |reply| Command::Feedback(request, reply))
+            .await
+    }
+
+    /// The judge of the pages to come, when all that it has learned is durable.
+    ///
+    /// # Errors
+    /// As [`Handle::status`].
+    pub async fn critic(&self) -> Result<Arc<dyn PageJudge>, CrawlError> {
+        self.ask(Command::Critic).await
     }
 
     /// Ends the engine: no new fetch, those in flight are waited for and booked; meanwhile it answers.

@@ -18,6 +18,7 @@ mod robots_task;
 mod scope;
 mod spec;
 mod taking;
+mod teaching;
 mod waiters;
 
 pub use commands::SEED_PRIORITY;

@@ -4,9 +4,9 @@
 //! durable, so that no curve ever shows what a crash could take back. What waits for the disk is
 //! kept as a [`Tally`] an event.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::booking::{CrawlState, Event, PageBooking, Refusal};
+use crate::booking::{CrawlState, Event, PageBooking, Refusal, Seq};
 use crate::clock::Timestamp;
 use crate::critic::relevance_of;
 use crate::measure::LossCurve;
@@ -47,6 +47,8 @@ pub enum Tally {
     State(CrawlState, String),
     /// A robots.txt that could not be had: no fetch of a link, but a trouble that people look for.
     RobotsUnreachable,
+    /// Marks of pages (whether each is in force), and the critic's version with them.
+    Feedback(u64, Vec<(Seq, bool)>),
     /// An event that changes no figure.
     Nothing,
 }
@@ -69,6 +71,11 @@ impl Tally {
             Event::State(state) => Self::State(state.state, state.reason.clone()),
             Event::HostFacts(facts) if facts.robots.starts_with("unreachable") => {
                 Self::RobotsUnreachable
+            }
+            Event::Feedback(event) => {
+                let marks = event.marks.iter();
+                let marks = marks.map(|mark| (mark.page, mark.class.is_some()));
+                Self::Feedback(event.version, marks.collect())
             }
             Event::HostFacts(_) | Event::Seeds(_) | Event::SpecChange(_) | Event::Readmitted(_) => {
                 Self::Nothing
@@ -120,6 +127,10 @@ pub struct Progress {
     pub state: (CrawlState, String),
     /// When the last counted fetch was there.
     pub last_at: Option<Timestamp>,
+    /// The version of the critic that marks have made; `None` before the first one.
+    pub critic_version: Option<u64>,
+    /// Pages whose marks are in force.
+    pub marks: BTreeSet<Seq>,
 }
 
 impl Progress {
@@ -168,6 +179,16 @@ impl Progress {
             Tally::RobotsUnreachable => {
                 let cause = "robots-unreachable".to_owned();
                 *self.failures_by_cause.entry(cause).or_default() += 1;
+            }
+            Tally::Feedback(version, marks) => {
+                self.critic_version = Some(*version);
+                for (page, in_force) in marks {
+                    if *in_force {
+                        self.marks.insert(*page);
+                    } else {
+                        self.marks.remove(page);
+                    }
+                }
             }
             Tally::Nothing => {}
         }

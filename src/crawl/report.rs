@@ -55,6 +55,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             guard: self.guard_note.clone(),
             created_at_ms: self.created_at.0,
             now_ms: now.0,
+            critic_version: progress
+                .critic_version
+                .unwrap_or_else(|| self.teaching.base_version()),
+            marks: progress.marks.len() as u64,
         }
     }
 

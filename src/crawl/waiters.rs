@@ -1,9 +1,12 @@
 //! Answers that are given only when what they speak of is durable.
 
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use super::handle::CrawlError;
 use crate::booking::Seq;
+use crate::critic::PageJudge;
 use crate::proto::v1;
 
 /// An answer that waits for the disk.
@@ -14,6 +17,16 @@ pub(super) enum Answer {
     Seeds(
         oneshot::Sender<Result<v1::AddSeedsResponse, CrawlError>>,
         v1::AddSeedsResponse,
+    ),
+    /// These marks.
+    Feedback(
+        oneshot::Sender<Result<v1::FeedbackResponse, CrawlError>>,
+        v1::FeedbackResponse,
+    ),
+    /// This judge.
+    Critic(
+        oneshot::Sender<Result<Arc<dyn PageJudge>, CrawlError>>,
+        Arc<dyn PageJudge>,
     ),
 }
 

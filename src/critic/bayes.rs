@@ -212,6 +212,7 @@ fn batch_of(records: &SparseCounts, labels: impl Iterator<Item = usize>) -> Vec<
         ClassCounts {
             terms: terms.collect(),
             documents: documents.len() as u64,
+            background: 0,
         }
     };
     members.into_iter().map(sum).collect()
@@ -224,6 +225,10 @@ pub struct ClassCounts {
     pub documents: u64,
     /// (term, occurrences in them), by rising term, occurrences above 0.
     pub terms: Vec<(u32, u64)>,
+    /// As if this many words of the background had been seen as well: of all classes together that
+    /// have none of it themselves. It speaks for the words that a class of few documents has not had
+    /// the time to show (a Dirichlet prior: Zhai and Lafferty, TOIS 22(2), 2004, section 3).
+    pub background: u64,
 }
 
 /// A fitted model: the counts of each class, a smoothing, and the kind of priors.
@@ -284,6 +289,7 @@ impl SparseNb {
         }
         for (class, new) in self.classes.iter_mut().zip(batch) {
             class.documents = class.documents.saturating_add(new.documents);
+            class.background = class.background.max(new.background);
             if new.terms.is_empty() {
                 continue;
             }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::critic::judge::{PageJudge, Verdict};
+use crate::critic::bayes::best;
+use crate::critic::judge::{ClassId, PageJudge, Verdict};
 use crate::critic::model::CriticModel;
 use crate::critic::posterior::{FocusClasses, verdict};
+use crate::critic::teach::{Lesson, Teachable};
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
 
@@ -74,5 +76,51 @@ impl PageJudge for BayesJudge {
 
     fn class_names(&self) -> &[String] {
         self.model.class_names()
+    }
+
+    fn teachable(&self) -> Option<&dyn Teachable> {
+        Some(self)
+    }
+}
+
+impl Teachable for BayesJudge {
+    fn version(&self) -> u64 {
+        self.model.version()
+    }
+
+    fn in_focus(&self, class: ClassId) -> bool {
+        let inside = self.focus.inside.get(usize::from(class.0));
+        inside.copied().unwrap_or(false)
+    }
+
+    fn best_class(&self, page: &Page, in_focus: bool) -> ClassId {
+        let mut scores = Vec::new();
+        self.model.score(page, &mut scores);
+        for (score, inside) in scores.iter_mut().zip(&self.focus.inside) {
+            if *inside != in_focus {
+                *score = f64::NEG_INFINITY;
+            }
+        }
+        let best = best(scores.into_iter());
+        ClassId(u16::try_from(best).unwrap_or(u16::MAX))
+    }
+
+    fn lesson(&self, url: &str, page: &Page, class: ClassId) -> Lesson {
+        self.model.lesson(url, page, class)
+    }
+
+    fn taught(
+        &self,
+        lessons: &mut dyn Iterator<Item = &Lesson>,
+        version: u64,
+    ) -> Arc<dyn PageJudge> {
+        Arc::new(Self {
+            model: Arc::new(self.model.taught(lessons, version)),
+            focus: self.focus.clone(),
+        })
+    }
+
+    fn model_bytes(&self) -> std::io::Result<Vec<u8>> {
+        self.model.to_bytes()
     }
 }

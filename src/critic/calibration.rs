@@ -89,10 +89,15 @@ impl Calibration {
             && self.offsets.iter().all(usual)
     }
 
-    /// Makes room for a new class at `place`, of which nothing is known but that it is one.
-    pub fn insert_class(&mut self, place: usize) {
-        let place = place.min(self.offsets.len());
-        self.offsets.insert(place, 0.0);
+    /// For classes in another order: `order` holds the old number of each. A class that is new has no
+    /// offset, since nothing is known of it but that it is one.
+    #[must_use]
+    pub(super) fn reordered(&self, order: &[usize]) -> Self {
+        let offset = |old: &usize| self.offsets.get(*old).copied().unwrap_or(0.0);
+        Self {
+            offsets: order.iter().map(offset).collect(),
+            ..*self
+        }
     }
 
     /// Turns the scores of a page of `length` terms into calibrated ones.
@@ -219,9 +224,11 @@ mod tests {
 
     #[test]
     fn a_new_class_gets_a_place_of_its_own() {
-        let mut calibration = fit(&pages(|_| 1.0));
-        calibration.insert_class(1);
-        assert!(calibration.is_sound(3));
-        assert_eq!(calibration.offsets[1].to_bits(), 0.0_f64.to_bits());
+        let calibration = Calibration {
+            log_scale: 1.0,
+            exponent: 0.5,
+            offsets: vec![-2.0, 2.0],
+        };
+        assert_eq!(calibration.reordered(&[1, 2, 0]).offsets, [2.0, 0.0, -2.0]);
     }
 }

@@ -1,5 +1,6 @@
 //! The contract of a judge of pages.
 
+use crate::critic::teach::Teachable;
 use crate::page::Page;
 
 /// A class of a judge: an index into [`PageJudge::class_names`].
@@ -58,6 +59,11 @@ pub trait PageJudge: Send + Sync + 'static {
 
     /// The names of the classes, by [`ClassId`].
     fn class_names(&self) -> &[String];
+
+    /// This judge as one that can be taught, if it can.
+    fn teachable(&self) -> Option<&dyn Teachable> {
+        None
+    }
 
     /// Judges one page.
     fn judge(&self, page: &Page) -> Verdict {

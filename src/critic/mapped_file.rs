@@ -28,7 +28,7 @@ use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::FromBytes;
 
-use crate::critic::bayes::{ClassCounts, SparseNb};
+use crate::critic::bayes::SparseNb;
 use crate::critic::mapping::Mapping;
 use crate::critic::model::CriticModel;
 use crate::critic::model_file::{MAGIC, ModelFileError, number};
@@ -180,10 +180,7 @@ fn fill(bayes: &mut SparseNb, starts: &[u64], terms: &[u8], counts: &[u8]) {
     let mut entries = words(terms).zip(words(counts).map(u64::from));
     for (class, ends) in bayes.classes.iter_mut().zip(starts.windows(2)) {
         let length = usize::try_from(ends[1] - ends[0]).unwrap_or(usize::MAX);
-        *class = ClassCounts {
-            documents: class.documents,
-            terms: entries.by_ref().take(length).collect(),
-        };
+        class.terms = entries.by_ref().take(length).collect();
     }
 }
 

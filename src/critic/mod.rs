@@ -12,6 +12,7 @@ mod bayes_judge;
 mod calibration;
 mod evaluation;
 pub mod examples;
+mod extend;
 mod focus_calibration;
 mod judge;
 mod mapped_file;
@@ -24,9 +25,11 @@ mod params;
 mod posterior;
 mod record;
 mod reliability;
+mod reserve;
 mod shift;
 mod sparse;
 mod split;
+mod teach;
 mod trainer;
 mod training;
 mod vocabulary;
@@ -41,6 +44,10 @@ pub use bayes::{
 pub use bayes_judge::{BayesJudge, JudgeError};
 pub use calibration::Calibration;
 pub use evaluation::{ClassFigures, Confusion, Evaluation, Figures, Share};
+pub use extend::{
+    BACKGROUND_WORDS, EXAMPLES_MIN, ExtendError, ExtendParams, ExtendReport, Extension, Finding,
+    NearClass, RestFigures, TopicCount,
+};
 pub use focus_calibration::FocusCalibration;
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
@@ -49,5 +56,6 @@ pub use params::{Skipped, TrainError, TrainParams};
 pub use reliability::{BINS, Bin, Reliability};
 pub use shift::PriorShift;
 pub use sparse::{Bag, COUNT_MAX, SparseCounts};
+pub use teach::{Lesson, Teachable};
 pub use trainer::{Origin, Trainer};
 pub use training::TrainingSet;

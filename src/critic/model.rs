@@ -8,6 +8,7 @@ use crate::critic::bag::bag_of;
 use crate::critic::bayes::SparseNb;
 use crate::critic::calibration::{Calibration, Scored};
 use crate::critic::evaluation::{Evaluation, Evaluator};
+use crate::critic::reserve::Reserve;
 use crate::critic::sparse::{Bag, length_of};
 use crate::critic::weights::Weights;
 use crate::page::Page;
@@ -64,6 +65,8 @@ pub struct CriticModel {
     bayes: SparseNb,
     counts: Option<LaterCounts>,
     training: TrainingRecord,
+    /// `None` in a model of a time that kept none.
+    reserve: Option<Reserve>,
     weights: OnceLock<Weights>,
 }
 
@@ -114,8 +117,21 @@ impl CriticModel {
             bayes,
             counts: None,
             training,
+            reserve: None,
             weights: OnceLock::new(),
         }
+    }
+
+    /// With the words that the cut left out.
+    #[must_use]
+    pub(super) fn with_reserve(mut self, reserve: Option<Reserve>) -> Self {
+        self.reserve = reserve;
+        self
+    }
+
+    /// The words that the cut left out.
+    pub(super) fn reserve(&self) -> Option<&Reserve> {
+        self.reserve.as_ref()
     }
 
     /// The number of the model; verdicts carry it.
@@ -144,6 +160,11 @@ impl CriticModel {
     /// The terms, sorted.
     pub fn vocabulary(&self) -> &[String] {
         &self.vocabulary
+    }
+
+    /// The number of a term.
+    pub(super) fn term_of(&self, word: &str) -> Option<u32> {
+        self.terms.get(word).copied()
     }
 
     /// The counts and parameters.
@@ -239,7 +260,7 @@ impl CriticModel {
     }
 
     /// The terms of `page` and how often each occurs: all that the critic sees of it.
-    pub fn counts(&self, page: &Page) -> Bag {
+    pub fn bag(&self, page: &Page) -> Bag {
         bag_of(page, |word| self.terms.get(word).copied())
     }
 
@@ -263,7 +284,7 @@ impl CriticModel {
 
     /// Writes the scores of all classes for `page`; gives the number of terms in it.
     pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) -> u64 {
-        let bag = self.counts(page);
+        let bag = self.bag(page);
         self.weights().score(&bag, scores);
         length_of(&bag)
     }

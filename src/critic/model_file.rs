@@ -114,7 +114,7 @@ impl CriticModel {
             path: path.to_owned(),
             source,
         };
-        let bytes = self.to_bytes(layout).map_err(write)?;
+        let bytes = self.to_bytes_as(layout).map_err(write)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.new", std::process::id()));
         let beside = path.with_file_name(name);
@@ -157,8 +157,16 @@ impl CriticModel {
         Self::from_bytes(&content, path)
     }
 
+    /// The content of a model file in the packed layout.
+    ///
+    /// # Errors
+    /// If the model is larger than a file may be.
+    pub fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
+        self.to_bytes_as(Layout::Packed)
+    }
+
     /// The content of a model file.
-    pub(super) fn to_bytes(&self, layout: Layout) -> std::io::Result<Vec<u8>> {
+    pub(super) fn to_bytes_as(&self, layout: Layout) -> std::io::Result<Vec<u8>> {
         match layout {
             Layout::Mapped => mapped_file::write(self),
             Layout::Packed => packed_file::write(self),

@@ -138,7 +138,7 @@ pub enum TrainError {
 }
 
 /// An example that was left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Skipped {
     /// Its URL or path.
     pub example: String,

@@ -9,13 +9,21 @@ use crate::critic::calibration::Calibration;
 use crate::critic::evaluation::Evaluation;
 use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
 use crate::critic::reliability::{BINS, Bin, Reliability};
+use crate::critic::reserve::Reserve;
 use crate::critic::sparse::index;
 use crate::proto::v1;
 
 /// `model` as a message, without terms and counts.
 pub(super) fn to_parts(model: &CriticModel) -> v1::CriticRecord {
-    let classes = model.classes().iter();
-    let classes = classes.map(|class| class_record(class, &ClassCounts::default()));
+    let classes = model.classes().iter().zip(model.skeleton().classes());
+    let classes = classes.map(|(class, counts)| {
+        let without_terms = ClassCounts {
+            documents: counts.documents,
+            background: counts.background,
+            terms: Vec::new(),
+        };
+        class_record(class, &without_terms)
+    });
     v1::CriticRecord {
         classes: classes.collect(),
         ..without_classes(model)
@@ -50,22 +58,42 @@ fn without_classes(model: &CriticModel) -> v1::CriticRecord {
         alpha: model.skeleton().alpha(),
         priors_counted: model.skeleton().priors() == Priors::Counted,
         training: Some(training_record(model.training())),
+        reserve: model.reserve().map(reserve_record),
+    }
+}
+
+/// The places of `counts`, which rise: the first one, then the differences; and the counts.
+fn gaps(counts: &[(u32, u64)]) -> (Vec<u32>, Vec<u64>) {
+    let mut last = 0;
+    let gap = |(place, n): &(u32, u64)| {
+        let gap = place - last;
+        last = *place;
+        (gap, *n)
+    };
+    counts.iter().map(gap).unzip()
+}
+
+fn reserve_record(reserve: &Reserve) -> v1::CriticReserve {
+    let classes = reserve.classes.iter().map(|class| {
+        let (word_gaps, counts) = gaps(class);
+        v1::CriticReserveCounts { word_gaps, counts }
+    });
+    v1::CriticReserve {
+        words: reserve.words.clone(),
+        documents: reserve.documents.clone(),
+        classes: classes.collect(),
     }
 }
 
 fn class_record(class: &ClassRecord, counts: &ClassCounts) -> v1::CriticClass {
-    let mut last = 0;
-    let gap = |(term, _): &(u32, u64)| {
-        let gap = term - last;
-        last = *term;
-        gap
-    };
+    let (term_gaps, term_counts) = gaps(&counts.terms);
     v1::CriticClass {
         topic: class.topic.clone(),
         documents: class.documents,
-        term_gaps: counts.terms.iter().map(gap).collect(),
-        counts: counts.terms.iter().map(|(_, n)| *n).collect(),
+        term_gaps,
+        counts: term_counts,
         examples: class.examples.clone(),
+        background: counts.background,
     }
 }
 
@@ -159,39 +187,61 @@ pub(super) fn from_record(record: v1::CriticRecord) -> Result<CriticModel, Strin
         terms,
         classes: counts,
     };
-    Ok(CriticModel::new(
-        record.version,
-        classes,
-        record.vocabulary,
-        bayes,
-        training,
-    ))
+    let reserve = record
+        .reserve
+        .map(|reserve| reserve_of(reserve, classes.len()));
+    let model = CriticModel::new(record.version, classes, record.vocabulary, bayes, training);
+    Ok(model.with_reserve(reserve.transpose()?))
+}
+
+fn reserve_of(record: v1::CriticReserve, classes: usize) -> Result<Reserve, String> {
+    if !record.words.is_sorted_by(|a, b| a < b) {
+        return Err("the reserve of words is not sorted".to_owned());
+    }
+    if record.documents.len() != record.words.len() || record.classes.len() != classes {
+        return Err("the reserve of words does not fit the classes".to_owned());
+    }
+    let counts = record.classes.iter().map(|class| {
+        pairs(&class.word_gaps, &class.counts, record.words.len())
+            .map_err(|what| format!("a class's reserve of words {what}"))
+    });
+    Ok(Reserve {
+        classes: counts.collect::<Result<_, _>>()?,
+        words: record.words,
+        documents: record.documents,
+    })
 }
 
 fn class_counts(class: &v1::CriticClass, terms: usize) -> Result<ClassCounts, String> {
-    let wrong = |what: &str| Err(format!("class `{}` {what}", class.topic));
+    let wrong = |what: &str| format!("class `{}` {what}", class.topic);
     if class.documents == 0 {
-        return wrong("has no documents");
-    }
-    if class.term_gaps.len() != class.counts.len() {
-        return wrong("has not as many counts as terms");
-    }
-    let mut pairs = Vec::with_capacity(class.counts.len());
-    let mut term = 0_u32;
-    for (place, (gap, count)) in class.term_gaps.iter().zip(&class.counts).enumerate() {
-        if (place > 0 && *gap == 0) || *count == 0 {
-            return wrong("has a term twice or a count of 0");
-        }
-        term = match term.checked_add(*gap) {
-            Some(term) if term < index(terms) => term,
-            _ => return wrong("has a term that is not in the vocabulary"),
-        };
-        pairs.push((term, *count));
+        return Err(wrong("has no documents"));
     }
     Ok(ClassCounts {
         documents: class.documents,
-        terms: pairs,
+        terms: pairs(&class.term_gaps, &class.counts, terms).map_err(wrong)?,
+        background: class.background,
     })
+}
+
+/// The reverse of [`gaps`]: places rise and lie below `end`, counts are above 0.
+fn pairs(gaps: &[u32], counts: &[u64], end: usize) -> Result<Vec<(u32, u64)>, &'static str> {
+    if gaps.len() != counts.len() {
+        return Err("has not as many counts as terms");
+    }
+    let mut pairs = Vec::with_capacity(counts.len());
+    let mut term = 0_u32;
+    for (place, (gap, count)) in gaps.iter().zip(counts).enumerate() {
+        if (place > 0 && *gap == 0) || *count == 0 {
+            return Err("has a term twice or a count of 0");
+        }
+        term = match term.checked_add(*gap) {
+            Some(term) if term < index(end) => term,
+            _ => return Err("has a term that is not in the vocabulary"),
+        };
+        pairs.push((term, *count));
+    }
+    Ok(pairs)
 }
 
 fn training(record: v1::CriticTraining, topics: Vec<String>) -> Result<TrainingRecord, String> {

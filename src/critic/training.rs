@@ -13,6 +13,7 @@ use crate::critic::calibration::{Calibration, Scored};
 use crate::critic::evaluation::{Evaluation, Evaluator};
 use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
 use crate::critic::params::{Skipped, TrainError, TrainParams};
+use crate::critic::reserve::Reserve;
 use crate::critic::sparse::{Bag, SparseCounts, length_of};
 use crate::critic::split;
 use crate::critic::trainer::{Origin, TrainingPage};
@@ -95,6 +96,13 @@ impl TrainingSet {
             class.documents += 1;
             class.examples.push(page.url.clone());
         }
+        let reserve = Reserve::of(
+            &self.pages,
+            &self.words,
+            &fitted.terms,
+            cut.documents_min,
+            self.topics.len(),
+        );
         let word = |number: &u32| self.words[*number as usize].clone();
         Ok(CriticModel::new(
             origin.version,
@@ -113,7 +121,8 @@ impl TrainingSet {
                 held_out,
                 calibration,
             },
-        ))
+        )
+        .with_reserve(Some(reserve)))
     }
 
     /// Judges each page by a critic that was trained on the pages of the other folds.

@@ -5,14 +5,16 @@
 //! w(t,k) = ln (n(t,k) + alpha) - ln (N(k) + alpha T)
 //! (multinomial naive Bayes with Lidstone smoothing; Manning, Raghavan, Schuetze, Introduction to
 //! Information Retrieval, 2008, eq. 13.7 with alpha in the place of 1), and the score of a document
-//! is the log prior plus the sum of its terms' weights.
+//! is the log prior plus the sum of its terms' weights. A class with a background of b words has
+//! n(t,k) + b q(t) in the place of n(t,k), and N(k) + b in that of N(k); q is the share of a term in
+//! the classes without one.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use zerocopy::FromBytes;
 
-use crate::critic::bayes::{Priors, SparseNb};
+use crate::critic::bayes::{ClassCounts, Priors, SparseNb};
 use crate::critic::mapping::Mapping;
 
 /// A matrix that would be larger is not made; postings judge then, at half the speed and a
@@ -83,8 +85,8 @@ fn log_priors(model: &SparseNb) -> Vec<f64> {
         .collect()
 }
 
-/// ln (N(k) + alpha T) of each class.
-fn log_totals(model: &SparseNb) -> Vec<f64> {
+/// ln (N(k) + b(k) + alpha T) of each class.
+fn log_totals(model: &SparseNb, background: &Background) -> Vec<f64> {
     // Without a vocabulary there is nothing to score; the totals are to be finite all the same.
     let smoothed = model.alpha * model.terms.max(1) as f64;
     model
@@ -92,9 +94,73 @@ fn log_totals(model: &SparseNb) -> Vec<f64> {
         .iter()
         .map(|class| {
             let total: f64 = class.terms.iter().map(|(_, n)| *n as f64).sum();
-            (total + smoothed).ln()
+            (total + background.words_of(class) + smoothed).ln()
         })
         .collect()
+}
+
+/// The words of all classes together that have no background themselves.
+#[derive(Clone, Debug)]
+pub(super) struct Background {
+    /// q(t), of each term; empty if no class asks for it, or if there is nothing to take it from.
+    shares: Vec<f64>,
+}
+
+impl Background {
+    pub(super) fn of(model: &SparseNb) -> Self {
+        let (with, without): (Vec<&ClassCounts>, Vec<&ClassCounts>) =
+            model.classes.iter().partition(|class| class.background > 0);
+        let mut shares = vec![0.0; if with.is_empty() { 0 } else { model.terms }];
+        if !with.is_empty() {
+            for (term, n) in without.iter().flat_map(|class| &class.terms) {
+                shares[*term as usize] += *n as f64;
+            }
+        }
+        let total: f64 = shares.iter().sum();
+        if total == 0.0 {
+            shares.clear();
+        }
+        for share in &mut shares {
+            *share /= total;
+        }
+        Self { shares }
+    }
+
+    /// b(k).
+    pub(super) fn words_of(&self, class: &ClassCounts) -> f64 {
+        if self.shares.is_empty() {
+            0.0
+        } else {
+            class.background as f64
+        }
+    }
+
+    /// b(k) q(t), for each term; nothing for a class without a background.
+    fn counts_of(&self, class: &ClassCounts) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let words = self.words_of(class);
+        let shares = if words > 0.0 {
+            self.shares.as_slice()
+        } else {
+            &[]
+        };
+        (0..)
+            .zip(shares)
+            .map(move |(term, share)| (term, words * share))
+    }
+
+    /// n(t,k) + b(k) q(t) of the terms for which that is not 0, by rising term.
+    fn mixed(&self, class: &ClassCounts) -> Vec<(u32, f64)> {
+        let own = class.terms.iter().map(|(term, n)| (*term, *n as f64));
+        if self.words_of(class) == 0.0 {
+            return own.collect();
+        }
+        let mut mixed: Vec<(u32, f64)> = self.counts_of(class).collect();
+        for (term, n) in own {
+            mixed[term as usize].1 += n;
+        }
+        mixed.retain(|(_, n)| *n > 0.0);
+        mixed
+    }
 }
 
 /// For each term the classes that it was seen in; what was never seen goes by the document's
@@ -113,22 +179,23 @@ pub(super) struct Postings {
 impl Postings {
     pub(super) fn of(model: &SparseNb) -> Self {
         let log_alpha = model.alpha.ln();
-        let totals = log_totals(model);
+        let background = Background::of(model);
+        let totals = log_totals(model, &background);
+        // Made twice, a class at a time: all of them at once may be larger than the postings.
+        let counts = || model.classes.iter().map(|class| background.mixed(class));
         let mut starts = vec![0; model.terms + 1];
-        for class in &model.classes {
-            for (term, _) in &class.terms {
-                starts[*term as usize + 1] += 1;
-            }
+        for (term, _) in counts().flatten() {
+            starts[term as usize + 1] += 1;
         }
         for term in 0..model.terms {
             starts[term + 1] += starts[term];
         }
         let mut next = starts.clone();
         let mut entries = vec![(0, 0.0); starts[model.terms]];
-        for (number, class) in (0..=u16::MAX).zip(&model.classes) {
-            for (term, n) in &class.terms {
-                let excess = (*n as f64 + model.alpha).ln() - log_alpha;
-                let place = &mut next[*term as usize];
+        for (number, counts) in (0..=u16::MAX).zip(counts()) {
+            for (term, n) in counts {
+                let excess = (n + model.alpha).ln() - log_alpha;
+                let place = &mut next[term as usize];
                 entries[*place] = (number, narrow(excess));
                 *place += 1;
             }
@@ -188,7 +255,8 @@ impl Matrix {
     pub(super) fn of(model: &SparseNb) -> Self {
         let width = model.classes.len();
         let log_alpha = model.alpha.ln();
-        let totals = log_totals(model);
+        let background = Background::of(model);
+        let totals = log_totals(model, &background);
         let mut rows = vec![0.0; model.terms * width];
         if width > 0 {
             for row in rows.chunks_exact_mut(width) {
@@ -198,9 +266,9 @@ impl Matrix {
             }
         }
         for (number, class) in model.classes.iter().enumerate() {
-            for (term, n) in &class.terms {
-                let weight = (*n as f64 + model.alpha).ln() - totals[number];
-                rows[*term as usize * width + number] = narrow(weight);
+            for (term, n) in background.mixed(class) {
+                let weight = (n + model.alpha).ln() - totals[number];
+                rows[term as usize * width + number] = narrow(weight);
             }
         }
         if width > 0 {
@@ -261,7 +329,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::critic::bayes::ClassCounts;
 
     fn model(priors: Priors) -> SparseNb {
         SparseNb {
@@ -272,10 +339,12 @@ mod tests {
                 ClassCounts {
                     documents: 1,
                     terms: vec![(0, 4), (1, 1)],
+                    background: 0,
                 },
                 ClassCounts {
                     documents: 3,
                     terms: vec![(2, 7)],
+                    background: 0,
                 },
             ],
         }
@@ -291,11 +360,25 @@ mod tests {
         assert!((scores[1] - second).abs() < 1e-5, "{scores:?}");
     }
 
+    #[test]
+    fn a_background_adds_the_other_classes_words_in_their_shares() {
+        let mut model = model(Priors::Flat);
+        model.classes[0].background = 14;
+        let mut scores = Vec::new();
+        Postings::of(&model).score(&[(0, 1), (2, 2)], &mut scores);
+        // The second class alone is the background: 14 words of term 2 beside the first one's five.
+        let first = 0.5_f64.ln() + (4.5_f64 / 20.5).ln() + 2.0 * (14.5_f64 / 20.5).ln();
+        let second = 0.5_f64.ln() + (0.5_f64 / 8.5).ln() + 2.0 * (7.5_f64 / 8.5).ln();
+        assert!((scores[0] - first).abs() < 1e-5, "{scores:?}");
+        assert!((scores[1] - second).abs() < 1e-5, "{scores:?}");
+    }
+
     proptest! {
         /// Of 0 to 12 terms: none, a few and several fours of rows.
         #[test]
         fn matrix_and_postings_differ_by_one_constant_a_document(
             classes in prop::collection::vec(prop::collection::vec(0..50_u64, 12), 2..7),
+            backgrounds in prop::collection::vec(prop_oneof![Just(0_u64), 1..90_u64], 7),
             bag in prop::collection::btree_map(0..12_u32, 1..9_u32, 0..12),
         ) {
             let seen = |counts: Vec<u64>| (0..).zip(counts).filter(|(_, n)| *n > 0).collect();
@@ -305,7 +388,12 @@ mod tests {
                 terms: 12,
                 classes: classes
                     .into_iter()
-                    .map(|counts| ClassCounts { documents: 1, terms: seen(counts) })
+                    .zip(backgrounds)
+                    .map(|(counts, background)| ClassCounts {
+                        documents: 1,
+                        terms: seen(counts),
+                        background,
+                    })
                     .collect(),
             };
             let bag: Vec<(u32, u32)> = bag.into_iter().collect();

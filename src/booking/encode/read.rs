@@ -2,9 +2,9 @@
 
 use super::DecodeError;
 use crate::booking::{
-    CrawlState, Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal, RefusedBooking,
-    SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact,
+    Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal,
+    RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -53,6 +53,7 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
         }),
         Kind::SpecChange(spec) => Event::SpecChange(spec),
         Kind::Readmitted(record) => Event::Readmitted(readmitted(record)?),
+        Kind::Feedback(record) => Event::Feedback(feedback(&record)?),
         Kind::State(record) => Event::State(StateEvent {
             state: CrawlState::from_number(record.state).ok_or(DecodeError::Unknown {
                 field: "state",
@@ -157,6 +158,25 @@ fn judgement(record: v1::JudgementRecord) -> Result<Judgement, DecodeError> {
             .collect::<Result<_, DecodeError>>()?,
         near_focus: record.near_focus,
         version: record.version,
+    })
+}
+
+fn feedback(record: &v1::FeedbackRecord) -> Result<FeedbackEvent, DecodeError> {
+    if record.pages.len() != record.classes.len() {
+        return Err(DecodeError::Damaged("marks of two lengths"));
+    }
+    let mark = |(page, class): (&u64, &u32)| {
+        let class = class.checked_sub(1);
+        Ok(Mark {
+            page: Seq(*page),
+            class: class.map(|class| narrow(class, "class")).transpose()?,
+        })
+    };
+    let marks = record.pages.iter().zip(&record.classes).map(mark);
+    Ok(FeedbackEvent {
+        marks: marks.collect::<Result<_, DecodeError>>()?,
+        version: record.version,
+        at: Timestamp(record.at_ms),
     })
 }
 

@@ -7,9 +7,9 @@ use prost::Message;
 
 use super::{DecodeError, decode, encode};
 use crate::booking::{
-    CrawlState, Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
-    ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal, RefusedBooking,
-    SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact,
+    Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal,
+    RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -175,7 +175,14 @@ fn happening() -> impl Strategy<Value = Event> {
             at,
         })
     });
-    prop_oneof![facts, seeds, spec, state, readmitted]
+    let mark = (any::<u64>(), option::of(any::<u16>()));
+    let mark = mark.prop_map(|(page, class)| Mark {
+        page: Seq(page),
+        class,
+    });
+    let feedback = (vec(mark, 0..5), any::<u64>(), moment())
+        .prop_map(|(marks, version, at)| Event::Feedback(FeedbackEvent { marks, version, at }));
+    prop_oneof![facts, seeds, spec, state, readmitted, feedback]
 }
 
 proptest! {

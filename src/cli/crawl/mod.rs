@@ -1,5 +1,6 @@
 //! `apprentice crawl`: each subcommand is a client of the daemon.
 
+mod feedback;
 mod frontier;
 mod list;
 mod loss;
@@ -49,6 +50,10 @@ pub(super) enum Command {
     Frontier(frontier::Args),
     /// All that is known of one URL
     Url(url::Args),
+    /// Say of judged pages whether they were judged right; the crawl's critic learns it
+    Feedback(feedback::Args),
+    /// Write the crawl's critic, with all that it has learned, to a model file
+    ExportCritic(feedback::Export),
     /// The judged pages as CSV or JSON lines
     Pages(pages::Args),
 }
@@ -68,6 +73,8 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Loss(args) => loss::run(daemon, args).await,
         Command::Frontier(args) => frontier::run(daemon, args).await,
         Command::Url(args) => url::run(daemon, args).await,
+        Command::Feedback(args) => feedback::run(daemon, args).await,
+        Command::ExportCritic(args) => feedback::export(daemon, args).await,
         Command::Pages(args) => pages::run(daemon, args).await,
     }
 }

@@ -62,6 +62,7 @@ fn render(crawl: &v1::Crawl) -> String {
         ("crawl", crawl.name.clone()),
         ("state", format!("{} ({})", state_name(crawl), crawl.reason)),
         ("topic", focus(&spec)),
+        ("critic", critic(crawl)),
         (
             "order",
             if spec.order.is_empty() {
@@ -123,6 +124,18 @@ fn render(crawl: &v1::Crawl) -> String {
         .into_iter()
         .map(|(name, value)| format!("{name:<9} {value}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn critic(crawl: &v1::Crawl) -> String {
+    match (crawl.critic_version, crawl.marks) {
+        (0, _) => String::new(),
+        (version, 0) => format!("version {version}"),
+        (version, 1) => format!("version {version}, has learned 1 marked page"),
+        (version, marks) => format!(
+            "version {version}, has learned {} marked pages",
+            count(marks)
+        ),
+    }
 }
 
 fn counts(counts: &[v1::Count]) -> String {

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             return Ok(());
         };
         write!(file, "{class}").with_context(failed)?;
-        for (term, count) in model.counts(page) {
+        for (term, count) in model.bag(page) {
             write!(file, " {term}:{count}").with_context(failed)?;
         }
         // A URL has no line break in it; a path may.

@@ -10,7 +10,7 @@ use crate::critic::{CriticModel, Layout, ModelFileError};
 const LAYOUTS: [Layout; 2] = [Layout::Packed, Layout::Mapped];
 
 fn bytes() -> Vec<u8> {
-    model().to_bytes(Layout::Packed).unwrap()
+    model().to_bytes_as(Layout::Packed).unwrap()
 }
 
 fn complaint(bytes: &[u8]) -> String {
@@ -50,7 +50,7 @@ fn a_model_reads_back_as_it_was_written() {
             assert_eq!(read.training(), model.training());
             assert_eq!(read.telling_terms(1, 5), model.telling_terms(1, 5));
             // What was read is written as it was.
-            assert_eq!(read.to_bytes(layout).unwrap(), bytes);
+            assert_eq!(read.to_bytes_as(layout).unwrap(), bytes);
         }
     }
 }
@@ -108,7 +108,7 @@ fn a_model_of_the_first_format_is_read() {
 
 #[test]
 fn a_mapped_file_that_was_cut_or_changed_says_so() {
-    let good = model().to_bytes(Layout::Mapped).unwrap();
+    let good = model().to_bytes_as(Layout::Mapped).unwrap();
     assert_eq!(
         complaint(&good[..good.len() - 1]),
         format!(
@@ -179,7 +179,7 @@ proptest! {
     #[test]
     fn a_cut_or_a_changed_byte_never_goes_unnoticed(at in 0.0..1.0_f64, change in 1..=255_u8) {
         for layout in LAYOUTS {
-            let good = model().to_bytes(layout).unwrap();
+            let good = model().to_bytes_as(layout).unwrap();
             let last = (good.len() - 1) as f64;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to len - 1")]
             let at = (at * last).round() as usize;
@@ -241,7 +241,7 @@ proptest! {
         at in 0.0..1.0_f64,
         change in 1..=255_u8,
     ) {
-        let mut bytes = model().to_bytes(Layout::Mapped).unwrap();
+        let mut bytes = model().to_bytes_as(Layout::Mapped).unwrap();
         let last = (bytes.len() - 153) as f64;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to len - 153")]
         let at = 152 + (at * last).round() as usize;
