@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TABLE", required_unless_present = "critic")]
     examples: Option<PathBuf>,
 
-    /// A trained critic
+    /// A trained critic; `general` is the one that comes with the program
     #[arg(long, value_name = "MODEL", conflicts_with = "examples")]
     critic: Option<PathBuf>,
 
@@ -122,7 +122,7 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let spec = spec_of(args)?;
     let archive = Arc::new(super::archive::open(&args.archive)?);
     let model = match (&args.critic, &args.examples) {
-        (Some(path), _) => CriticModel::open(path)?,
+        (Some(path), _) => CriticModel::open_or_general(path)?,
         (None, Some(table)) => train(table, &archive, &clock)?,
         (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
     };

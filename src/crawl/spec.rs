@@ -94,8 +94,8 @@ pub struct Spec {
     pub topics: Vec<String>,
     /// Topics under those that are taken out of the focus again.
     pub without: Vec<String>,
-    /// The model file that the crawl was created from.
-    pub critic: PathBuf,
+    /// The model file that the crawl was created from; `None`: the general critic.
+    pub critic: Option<PathBuf>,
     /// Seeds given as URLs.
     pub seeds: Vec<CanonicalUrl>,
     /// How many example URLs of the topics are seeds as well.
@@ -189,12 +189,6 @@ impl Spec {
                 "no topic; name at least one class of the critic",
             ));
         }
-        if spec.critic.is_empty() {
-            return Err(SpecError::new(
-                "critic",
-                "no model; give the path of a file made by `apprentice critic train`",
-            ));
-        }
         let order = match spec.order.as_str() {
             "" => CrawlOrder::default(),
             name => {
@@ -205,7 +199,7 @@ impl Spec {
             name: spec.name.clone(),
             topics: spec.topics.clone(),
             without: spec.without.clone(),
-            critic: PathBuf::from(&spec.critic),
+            critic: Some(PathBuf::from(&spec.critic)).filter(|path| !path.as_os_str().is_empty()),
             seeds: check_seeds("seeds", &spec.seeds)?,
             example_seeds: spec.example_seeds as usize,
             order,

@@ -134,6 +134,15 @@ impl CriticModel {
         self.reserve.as_ref()
     }
 
+    /// The same model without the URLs of its examples.
+    #[must_use]
+    pub fn without_addresses(mut self) -> Self {
+        for class in &mut self.classes {
+            class.examples = Vec::new();
+        }
+        self
+    }
+
     /// The number of the model; verdicts carry it.
     pub fn version(&self) -> u64 {
         self.version

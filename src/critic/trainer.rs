@@ -1,6 +1,6 @@
 //! Gathers the pages of a training.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
@@ -11,6 +11,8 @@ use crate::critic::training::TrainingSet;
 use crate::page::Page;
 use crate::taxonomy::check_topic;
 use crate::text::is_stop_word;
+use std::collections::hash_map::Entry;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Words beyond this many distinct ones are not taken up.
 const WORDS_MAX: usize = 8_000_000;
@@ -45,6 +47,23 @@ pub struct Trainer {
     pages: Vec<TrainingPage>,
     skipped: u64,
     skipped_first: Vec<Skipped>,
+    /// Topics of examples, usable or not.
+    named: BTreeSet<String>,
+    /// The first topic of each example, by a fingerprint of its URL.
+    topic_of: HashMap<u64, String>,
+    shared: u64,
+    shared_first: Vec<SharedExample>,
+}
+
+/// An example that stands under two topics; it trains both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedExample {
+    /// Its URL or path.
+    pub example: String,
+    /// The topic that it came with first.
+    pub first: String,
+    /// The other one.
+    pub second: String,
 }
 
 impl Trainer {
@@ -58,6 +77,10 @@ impl Trainer {
             pages: Vec::new(),
             skipped: 0,
             skipped_first: Vec::new(),
+            named: BTreeSet::new(),
+            topic_of: HashMap::new(),
+            shared: 0,
+            shared_first: Vec::new(),
         })
     }
 
@@ -104,10 +127,12 @@ impl Trainer {
             url: url.to_owned(),
             fault,
         })?;
+        self.name(topic);
         if bag.is_empty() {
             self.skip(url, "no words in it");
             return Ok(());
         }
+        self.note_shared(topic, url);
         let class = if let Some(class) = self.topics.get(topic) {
             *class
         } else {
@@ -122,6 +147,42 @@ impl Trainer {
             bag,
         });
         Ok(())
+    }
+
+    /// Counts an example of `topic` that could not be read, with the reason.
+    pub fn skip_of(&mut self, topic: &str, example: &str, reason: &str) {
+        self.name(topic);
+        self.skip(example, reason);
+    }
+
+    fn name(&mut self, topic: &str) {
+        if !self.named.contains(topic) {
+            self.named.insert(topic.to_owned());
+        }
+    }
+
+    fn note_shared(&mut self, topic: &str, url: &str) {
+        match self.topic_of.entry(xxh3_64(url.as_bytes())) {
+            Entry::Vacant(place) => {
+                place.insert(topic.to_owned());
+            }
+            Entry::Occupied(first) if first.get() != topic => {
+                self.shared += 1;
+                if self.shared_first.len() < NAMED_MAX {
+                    self.shared_first.push(SharedExample {
+                        example: url.to_owned(),
+                        first: first.get().clone(),
+                        second: topic.to_owned(),
+                    });
+                }
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+
+    /// How many examples stand under a second topic, and the first of them.
+    pub fn shared(&self) -> (u64, &[SharedExample]) {
+        (self.shared, &self.shared_first)
     }
 
     /// Counts an example that could not be read, with the reason.
@@ -185,7 +246,7 @@ impl Trainer {
             pages,
             skipped: self.skipped,
         };
-        set.check_sizes(self.skipped_first)?;
+        set.check_sizes(&self.named, self.skipped_first)?;
         Ok(set)
     }
 }

@@ -3,6 +3,8 @@
 //! The smoothing is chosen on pages held out of the training pages, and the accuracy is measured on
 //! pages that nothing was chosen on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use linfa::dataset::DatasetBase;
 use linfa::param_guard::ParamGuard;
 use linfa::traits::FitWith;
@@ -285,13 +287,22 @@ impl TrainingSet {
         }
     }
 
-    pub(super) fn check_sizes(&self, first: Vec<Skipped>) -> Result<(), TrainError> {
-        let mut sizes = vec![0; self.topics.len()];
+    /// Errors on topics that are too small, those of `named` without a page among them.
+    pub(super) fn check_sizes(
+        &self,
+        named: &BTreeSet<String>,
+        first: Vec<Skipped>,
+    ) -> Result<(), TrainError> {
+        let mut sizes: BTreeMap<&str, usize> =
+            named.iter().map(|topic| (topic.as_str(), 0)).collect();
         for page in &self.pages {
-            sizes[usize::from(page.class)] += 1;
+            let topic = self.topics[usize::from(page.class)].as_str();
+            *sizes.entry(topic).or_default() += 1;
         }
-        let sizes = self.topics.iter().cloned().zip(sizes);
-        let small: Vec<(String, usize)> = sizes.filter(|(_, pages)| *pages < 2).collect();
+        let sizes = sizes.into_iter().filter(|(_, pages)| *pages < 2);
+        let small: Vec<(String, usize)> = sizes
+            .map(|(topic, pages)| (topic.to_owned(), pages))
+            .collect();
         if small.is_empty() {
             Ok(())
         } else {

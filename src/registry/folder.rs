@@ -31,12 +31,12 @@ fn focus_of(topics: &[String], without: &[String]) -> Result<Focus, FocusError> 
     Ok(Focus::new(topics.to_vec())?.without(without.to_vec()))
 }
 
-/// A judge for `focus` from the model at `path`, and the model.
+/// A judge for `focus` from `model`, and the model.
 fn judge_of(
-    path: &Path,
+    model: CriticModel,
     focus: &Focus,
 ) -> Result<(Arc<CriticModel>, Arc<BayesJudge>), RegistryError> {
-    let model = Arc::new(CriticModel::open(path)?);
+    let model = Arc::new(model);
     let judge = BayesJudge::new(Arc::clone(&model), focus)?;
     Ok((model, Arc::new(judge)))
 }
@@ -46,7 +46,10 @@ impl CrawlFolder {
     pub(super) fn open(folder: &Path) -> Result<Self, RegistryError> {
         let store = SledStore::open(&folder.join(LOG), &StoreOptions::default())?;
         let spec = spec_of(&store)?;
-        let (_, judge) = judge_of(&folder.join(MODEL), &focus_of(&spec.topics, &spec.without)?)?;
+        let (_, judge) = judge_of(
+            CriticModel::open(&folder.join(MODEL))?,
+            &focus_of(&spec.topics, &spec.without)?,
+        )?;
         Ok(Self {
             store: Arc::new(store),
             judge,
@@ -61,10 +64,16 @@ impl CrawlFolder {
         now: Timestamp,
     ) -> Result<(), RegistryError> {
         let focus = focus_of(&spec.topics, &spec.without)?;
-        let (model, _) = judge_of(&spec.critic, &focus)?;
+        let (model, _) = judge_of(
+            match &spec.critic {
+                Some(path) => CriticModel::open(path)?,
+                None => CriticModel::general()?,
+            },
+            &focus,
+        )?;
         let seeds = seeds_of(spec, &model)?;
         let half = beside(folder, "new");
-        let made = Self::fill(&half, raw, spec, seeds, now)
+        let made = Self::fill(&half, raw, spec.critic.as_deref(), seeds, now)
             .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)))
             .and_then(|()| sync(folder.parent().unwrap_or(folder)));
         if made.is_err() {
@@ -77,7 +86,7 @@ impl CrawlFolder {
     fn fill(
         half: &Path,
         raw: &v1::CrawlSpec,
-        spec: &Spec,
+        critic: Option<&Path>,
         seeds: Vec<CanonicalUrl>,
         now: Timestamp,
     ) -> Result<(), RegistryError> {
@@ -86,8 +95,13 @@ impl CrawlFolder {
         }
         fs::create_dir_all(half).map_err(|error| io(half, error))?;
         let model = half.join(MODEL);
-        fs::copy(&spec.critic, &model).map_err(|error| io(&model, error))?;
-        sync(&model)?;
+        match critic {
+            Some(critic) => {
+                fs::copy(critic, &model).map_err(|error| io(&model, error))?;
+                sync(&model)?;
+            }
+            None => CriticModel::general()?.save(&model)?,
+        }
         let store = SledStore::open(&half.join(LOG), &StoreOptions::default())?;
         // The seeds have an event of their own; in the spec they would go out with every status.
         let spec = v1::CrawlSpec {

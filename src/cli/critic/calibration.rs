@@ -18,7 +18,7 @@ use crate::url::CanonicalUrl;
 /// Which critic, and on which pages.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The model
+    /// The model; `general` is the one that comes with the program
     model: PathBuf,
 
     /// WARC files that hold the pages
@@ -48,7 +48,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let model = Arc::new(CriticModel::open(&args.model)?);
+    let model = Arc::new(CriticModel::open_or_general(&args.model)?);
     let labels = Labels::open(&args.labels)?;
     let judges = judges(args, &model, &labels)?;
     let figures = figures(args, &model, &labels, &judges)?;

@@ -27,7 +27,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let model = CriticModel::open(&args.model)?;
+    let model = CriticModel::open_or_general(&args.model)?;
     let beside = |name: &str| args.out.join(name);
     let failed = || format!("{}: cannot be written", args.out.display());
     fs::create_dir_all(&args.out).with_context(failed)?;

@@ -44,7 +44,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let (Some(model), false) = (&args.model, args.topic.is_empty()) {
-        return eval_focus(args, CriticModel::open(model)?);
+        return eval_focus(args, CriticModel::open_or_general(model)?);
     }
     let (of, figures) = match (&args.model, args.folds) {
         (None, folds) => (
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             cross_validated(args, folds.unwrap_or(5))?,
         ),
         (Some(model), _) => {
-            let model = CriticModel::open(model)?;
+            let model = CriticModel::open_or_general(model)?;
             if args.examples.are_given() {
                 ("examples", judged(args, &model)?)
             } else {

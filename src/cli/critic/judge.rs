@@ -27,7 +27,7 @@ const REDIRECTS_MAX: usize = 10;
 /// What is judged, by which critic.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The model
+    /// The model; `general` is the one that comes with the program
     model: PathBuf,
 
     /// Files or http(s) URLs; `-` or nothing is standard input
@@ -55,7 +55,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
-    let model = Arc::new(CriticModel::open(&args.model)?);
+    let model = Arc::new(CriticModel::open_or_general(&args.model)?);
     let names = model.class_names().to_vec();
     // Without a topic there is no relevance to give, but a judge needs a focus: the first class.
     let topics = if args.topic.is_empty() {

@@ -7,6 +7,7 @@ mod examples;
 mod figures;
 mod info;
 mod judge;
+mod terms;
 mod train;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ pub(super) enum Command {
     Counts(counts::Args),
     /// What a model file holds
     Info(info::Args),
+    /// The words that speak for a topic
+    Terms(terms::Args),
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result<ExitCode> {
@@ -42,5 +45,6 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         }
         Command::Counts(args) => tokio::task::spawn_blocking(move || counts::run(&args)).await?,
         Command::Info(args) => info::run(&args),
+        Command::Terms(args) => terms::run(&args),
     }
 }

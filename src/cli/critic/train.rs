@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::examples::ExampleArgs;
 use super::figures;
-use crate::cli::output::{say, say_json};
+use crate::cli::output::{complain, say, say_json};
 use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::learn;
 use crate::critic::{Layout, Origin, Priors, TrainParams, Trainer};
@@ -44,6 +44,10 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     size_priors: bool,
 
+    /// Leave the addresses of the examples out of the model; a crawl cannot start from them then
+    #[arg(long)]
+    no_addresses: bool,
+
     /// Seed of the split into training and held-out pages
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -69,6 +73,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     args.examples
         .read(|example| Ok(learn(&mut trainer, &example)?))?;
+    let (shared, first) = trainer.shared();
+    for example in first {
+        complain(&format!(
+            "{} stands under {} and under {}; it trains both",
+            example.example, example.first, example.second
+        ));
+    }
+    if shared > first.len() as u64 {
+        complain(&format!("{shared} examples in all stand under two topics"));
+    }
     let set = trainer.ready()?;
     let model = set.train(Origin {
         trained_at: SystemClock::new().now(),
@@ -76,6 +90,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sources: args.examples.sources(),
         version: 1,
     })?;
+    let model = if args.no_addresses {
+        model.without_addresses()
+    } else {
+        model
+    };
     let layout = if args.packed {
         Layout::Packed
     } else {
