@@ -288,9 +288,27 @@ fn folds(file: &str, alpha: f64, k: usize, out: &str) {
 fn time(file: &str, alpha: f64) {
     let (terms, labels, bags) = read(file);
     let all: Vec<&Bag> = bags.iter().collect();
-    let records = records(terms, &all);
-    let (model, records) = seconds("fit", || fit(alpha, records, labels.clone()));
-    let said = seconds("predict", || model.predict(&records));
-    let right = said.iter().zip(&labels).filter(|(a, b)| a == b).count();
+    let mut counts = records(terms, &all);
+    let mut best = [f64::INFINITY; 2];
+    let mut right = 0;
+    for _ in 0..5 {
+        // Again and again until the clock of the core is fine enough.
+        let (mut rounds, mut spent) = (0.0, [0.0; 2]);
+        while spent[0] + spent[1] < 0.5 {
+            let start = core_seconds();
+            let (model, back) = fit(alpha, counts, labels.clone());
+            let fitted = core_seconds();
+            let said = black_box(model.predict(&back));
+            spent[0] += fitted - start;
+            spent[1] += core_seconds() - fitted;
+            rounds += 1.0;
+            counts = back;
+            right = said.iter().zip(&labels).filter(|(a, b)| a == b).count();
+        }
+        best[0] = best[0].min(spent[0] / rounds);
+        best[1] = best[1].min(spent[1] / rounds);
+    }
+    println!("fit: {:.6} s on the core", best[0]);
+    println!("predict: {:.6} s on the core", best[1]);
     println!("right: {right} of {}", labels.len());
 }

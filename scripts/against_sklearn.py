@@ -99,7 +99,7 @@ def timed(bench, path, alpha, rounds=3):
     for what, theirs in (("fit", fit), ("predict", predict)):
         mine = min(ours[what])
         print(
-            f"  {what}: scikit-learn {theirs:.3f} s, here {mine:.3f} s: {theirs / mine:.1f} times"
+            f"  {what}: scikit-learn {theirs:.4f} s, here {mine:.4f} s: {theirs / mine:.1f} times"
         )
 
 

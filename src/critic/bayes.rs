@@ -11,8 +11,9 @@ use linfa::param_guard::ParamGuard;
 use linfa::traits::{Fit, FitWith, Predict, PredictInplace};
 use ndarray::{Array1, Array2};
 
+use crate::critic::batch::best_classes;
 use crate::critic::sparse::{Bag, SparseCounts, index, whole};
-use crate::critic::weights::{Postings, Weights};
+use crate::critic::weights::Postings;
 
 /// More classes than this cannot be told apart by a [`ClassId`](crate::critic::ClassId).
 pub const CLASSES_MAX: usize = 1 << 16;
@@ -331,11 +332,9 @@ impl SparseNb {
 impl PredictInplace<SparseCounts, Array1<usize>> for SparseNb {
     /// The best class of each document; of equally good ones the first.
     fn predict_inplace<'a>(&'a self, records: &'a SparseCounts, labels: &mut Array1<usize>) {
-        let weights = Weights::of(self);
-        let mut scores = Vec::new();
-        for (bag, label) in records.bags().zip(labels.iter_mut()) {
-            weights.score(&bag, &mut scores);
-            *label = best(scores.iter().copied());
+        let best = best_classes(self, records.as_matrix());
+        for (label, best) in labels.iter_mut().zip(best) {
+            *label = best;
         }
     }
 

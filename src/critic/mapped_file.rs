@@ -97,10 +97,8 @@ pub(super) fn read(
     let sums = sections_of(bytes);
     // The large sections are read on a core of their own while the record is decoded.
     let (checked, made) = thread::scope(|scope| {
-        let large = scope.spawn(|| check_rows(&bytes[rows.clone()], sums[4]));
-        let made = check_sum(&bytes[record.clone()], sums[0]).and_then(|()| {
-            let record =
-                v1::CriticRecord::decode(&bytes[record]).map_err(|error| error.to_string())?;
+        let large = scope.spawn(|| {
+            check_rows(&bytes[rows.clone()], sums[4])?;
             for (range, sum) in [(&starts, 1), (&terms, 2), (&counts, 3)] {
                 check_sum(&bytes[range.clone()], sums[sum])?;
             }
@@ -109,8 +107,13 @@ pub(super) fn read(
                 terms: &bytes[terms.clone()],
                 counts: &bytes[counts.clone()],
             };
-            entries.check(record.classes.len(), record.vocabulary.len())?;
-            Ok((from_parts(record)?, entries.starts))
+            let terms = entries.check()?;
+            Ok((entries.starts, terms))
+        });
+        let made = check_sum(&bytes[record.clone()], sums[0]).and_then(|()| {
+            let record =
+                v1::CriticRecord::decode(&bytes[record]).map_err(|error| error.to_string())?;
+            from_parts(record)
         });
         let checked = match large.join() {
             Ok(checked) => checked,
@@ -118,8 +121,13 @@ pub(super) fn read(
         };
         (checked, made)
     });
-    checked.map_err(damaged)?;
-    let (mut model, starts) = made.map_err(damaged)?;
+    let mut model = made.map_err(damaged)?;
+    let (starts, terms_used) = checked.map_err(damaged)?;
+    if starts.len() != model.class_names().len() + 1 || terms_used > model.vocabulary().len() {
+        return Err(damaged(
+            "its entries do not fit its classes and words".to_owned(),
+        ));
+    }
     let wanted = model.class_names().len() * model.vocabulary().len() * size_of::<f32>();
     if !rows.is_empty() && rows.len() != wanted {
         return Err(damaged(format!(
@@ -270,10 +278,14 @@ struct Entries<'a> {
 }
 
 impl Entries<'_> {
-    fn check(&self, classes: usize, terms: usize) -> Result<(), String> {
+    /// Checks that the terms of each class rise and counts are above 0; gives the number after the
+    /// greatest term.
+    ///
+    /// Without a branch an entry, since there are millions and the start waits for it: as many places
+    /// as do not rise in the whole must be those at which a class begins.
+    fn check(&self) -> Result<usize, String> {
         let entries = (self.terms.len() / 4) as u64;
-        let fits = self.starts.len() == classes + 1
-            && self.starts.is_sorted()
+        let fits = self.starts.is_sorted()
             && self.starts.first() == Some(&0)
             && self.starts.last() == Some(&entries)
             && self.terms.len() % 4 == 0
@@ -284,22 +296,28 @@ impl Entries<'_> {
         if words(self.counts).fold(false, |any, count| any | (count == 0)) {
             return Err("a count is 0".to_owned());
         }
-        let mut left = words(self.terms);
-        for ends in self.starts.windows(2) {
-            // One more than the last term; the next one is at least that.
-            let mut least = 0;
-            let mut rising = true;
-            for term in left.by_ref().take((ends[1] - ends[0]) as usize) {
-                rising &= u64::from(term) >= least;
-                least = u64::from(term) + 1;
-            }
-            if !rising || least > terms as u64 {
-                return Err(
-                    "a class has a term twice, or one that is not in the vocabulary".into(),
-                );
-            }
+        let next = words(self.terms.get(4..).unwrap_or_default());
+        let falls = words(self.terms)
+            .zip(next)
+            .fold(0_u64, |falls, (term, next)| falls + u64::from(term >= next));
+        let (terms, _) = self.terms.as_chunks::<4>();
+        let term = |place: u64| {
+            let word = usize::try_from(place)
+                .ok()
+                .and_then(|place| terms.get(place));
+            word.map(|word| u32::from_le_bytes(*word))
+        };
+        let mut begins: Vec<u64> = self.starts.clone();
+        begins.dedup();
+        let at_begins = begins.into_iter().filter(|begin| *begin > 0);
+        let falls_at_begins = at_begins
+            .filter(|begin| term(*begin).is_some_and(|next| term(begin - 1) >= Some(next)))
+            .count() as u64;
+        if falls != falls_at_begins {
+            return Err("a class has a term twice, or terms that do not rise".to_owned());
         }
-        Ok(())
+        let greatest = words(self.terms).fold(None, |most, term| most.max(Some(term)));
+        Ok(greatest.map_or(0, |term| term as usize + 1))
     }
 }
 

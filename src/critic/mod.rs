@@ -7,6 +7,7 @@
 //! [`SparseNb`] is the learner by itself, behind linfa's traits.
 
 mod bag;
+mod batch;
 mod bayes;
 mod bayes_judge;
 mod calibration;

@@ -17,7 +17,7 @@ use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
 use crate::critic::params::{Skipped, TrainError, TrainParams};
 use crate::critic::reserve::Reserve;
 use crate::critic::sparse::{Bag, SparseCounts, length_of};
-use crate::critic::split;
+use crate::critic::split::{self, Twins};
 use crate::critic::trainer::{Origin, TrainingPage};
 use crate::critic::vocabulary::{Cut, select};
 use crate::critic::weights::Weights;
@@ -60,7 +60,12 @@ impl TrainingSet {
     /// Trains on all pages, with the accuracy of a training on a part of them beside it.
     pub fn train(&self, origin: Origin) -> Result<CriticModel, TrainError> {
         let all: Vec<&TrainingPage> = self.pages.iter().collect();
-        let out = split::held_out(&classes(&all), self.params.held_out_share, self.params.seed);
+        let out = split::held_out(
+            &classes(&all),
+            &twins(&all),
+            self.params.held_out_share,
+            self.params.seed,
+        );
         let (rest, apart) = part(&all, &out);
         let alpha = self.alpha(&rest)?;
         let scored = self.score_out_of_fold(&all, alpha)?;
@@ -137,7 +142,7 @@ impl TrainingSet {
             });
         }
         let all: Vec<&TrainingPage> = self.pages.iter().collect();
-        let fold_of = split::folds(&classes(&all), folds, self.params.seed);
+        let fold_of = split::folds(&classes(&all), &twins(&all), folds, self.params.seed);
         let mut evaluator = Evaluator::new(self.topics.clone());
         for fold in 0..folds {
             let out: Vec<bool> = fold_of.iter().map(|of| *of == fold).collect();
@@ -171,7 +176,12 @@ impl TrainingSet {
         pages: &[&TrainingPage],
         alpha: f64,
     ) -> Result<Vec<(usize, Scored)>, TrainError> {
-        let fold_of = split::folds(&classes(pages), CALIBRATION_FOLDS, self.params.seed);
+        let fold_of = split::folds(
+            &classes(pages),
+            &twins(pages),
+            CALIBRATION_FOLDS,
+            self.params.seed,
+        );
         let stride = pages.len().div_ceil(CALIBRATION_PAGES_MAX).max(1);
         let mut scored = Vec::new();
         for fold in 0..CALIBRATION_FOLDS {
@@ -194,6 +204,7 @@ impl TrainingSet {
     fn choose_alpha(&self, pages: &[&TrainingPage]) -> Result<f64, TrainError> {
         let out = split::held_out(
             &classes(pages),
+            &twins(pages),
             self.params.held_out_share,
             // Another split than the one that `pages` may come from.
             self.params.seed.wrapping_add(1),
@@ -313,6 +324,10 @@ impl TrainingSet {
 
 fn classes(pages: &[&TrainingPage]) -> Vec<u16> {
     pages.iter().map(|page| page.class).collect()
+}
+
+fn twins(pages: &[&TrainingPage]) -> Twins {
+    Twins::of(pages.iter().map(|page| (page.class, page.url.as_str())))
 }
 
 /// The pages that are not `out`, and those that are.

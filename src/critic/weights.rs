@@ -71,7 +71,7 @@ impl Weights {
 }
 
 /// ln Pr(class), minus infinity for a class without documents.
-fn log_priors(model: &SparseNb) -> Vec<f64> {
+pub(super) fn log_priors(model: &SparseNb) -> Vec<f64> {
     let documents = |class: usize| model.classes[class].documents as f64;
     let all: f64 = (0..model.classes.len()).map(documents).sum();
     let seen = model.classes.iter().filter(|class| class.documents > 0);
@@ -86,7 +86,7 @@ fn log_priors(model: &SparseNb) -> Vec<f64> {
 }
 
 /// ln (N(k) + b(k) + alpha T) of each class.
-fn log_totals(model: &SparseNb, background: &Background) -> Vec<f64> {
+pub(super) fn log_totals(model: &SparseNb, background: &Background) -> Vec<f64> {
     // Without a vocabulary there is nothing to score; the totals are to be finite all the same.
     let smoothed = model.alpha * model.terms.max(1) as f64;
     model
@@ -149,7 +149,7 @@ impl Background {
     }
 
     /// n(t,k) + b(k) q(t) of the terms for which that is not 0, by rising term.
-    fn mixed(&self, class: &ClassCounts) -> Vec<(u32, f64)> {
+    pub(super) fn mixed(&self, class: &ClassCounts) -> Vec<(u32, f64)> {
         let own = class.terms.iter().map(|(term, n)| (*term, *n as f64));
         if self.words_of(class) == 0.0 {
             return own.collect();
