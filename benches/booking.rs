@@ -63,6 +63,7 @@ fn page(n: u64) -> Event {
         title: "Department of Computer Science: People".into(),
         judgement: Judgement {
             log_odds: 3.25,
+            calibrated_log_odds: 3.25,
             best: vec![(3, -0.1), (4, -2.0), (5, -4.0)],
             near_focus: true,
             version: 1,

@@ -163,6 +163,7 @@ fn page(lease: LeaseFacts, links: Links) -> Event {
         title: String::new(),
         judgement: Judgement {
             log_odds: 0.0,
+            calibrated_log_odds: 0.0,
             best: Vec::new(),
             near_focus: false,
             version: 1,

@@ -127,6 +127,8 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
 fn judgement_record(judgement: &Judgement) -> v1::JudgementRecord {
     v1::JudgementRecord {
         log_odds: Some(judgement.log_odds),
+        calibrated_log_odds: Some(judgement.calibrated_log_odds)
+            .filter(|calibrated| calibrated.to_bits() != judgement.log_odds.to_bits()),
         classes: judgement
             .best
             .iter()

@@ -113,6 +113,8 @@ pub struct PageBooking {
 pub struct Judgement {
     /// Log odds of the focus.
     pub log_odds: f32,
+    /// The same of the calibrated posteriors.
+    pub calibrated_log_odds: f32,
     /// Best classes (index into the model's class names, ln posterior), best first.
     pub best: Vec<(u16, f32)>,
     /// The best class lies in the focus or under its parent.

@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TABLE", required_unless_present = "critic")]
     examples: Option<PathBuf>,
 
-    /// A trained critic
+    /// A trained critic; `general` is the one that comes with the program
     #[arg(long, value_name = "MODEL", conflicts_with = "examples")]
     critic: Option<PathBuf>,
 
@@ -47,6 +47,10 @@ pub(super) struct Args {
     /// Topics, each a focus of its own
     #[arg(long, value_name = "TOPIC", num_args = 1.., required = true)]
     topic: Vec<String>,
+
+    /// Topics under those that are taken out of the focus again; labels still judge the whole topic
+    #[arg(long, value_name = "TOPIC", num_args = 1..)]
+    without: Vec<String>,
 
     /// Crawlers: baseline, baseline-first, breadth-first
     #[arg(
@@ -118,7 +122,7 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let spec = spec_of(args)?;
     let archive = Arc::new(super::archive::open(&args.archive)?);
     let model = match (&args.critic, &args.examples) {
-        (Some(path), _) => CriticModel::open(path)?,
+        (Some(path), _) => CriticModel::open_or_general(path)?,
         (None, Some(table)) => train(table, &archive, &clock)?,
         (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
     };
@@ -179,6 +183,7 @@ fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
     Ok(ContestSpec {
         crawlers: crawlers.collect::<anyhow::Result<_>>()?,
         topics: args.topic.clone(),
+        without: args.without.clone(),
         budget: args.budget,
         seed_sets: args.seed_sets,
         start: start_of(&args.start)?,

@@ -121,6 +121,7 @@ pub(super) fn of_page(
         title: page.title,
         judgement: Judgement {
             log_odds: verdict.log_odds,
+            calibrated_log_odds: verdict.calibrated_log_odds,
             best: verdict
                 .best
                 .iter()

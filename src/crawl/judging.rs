@@ -466,6 +466,7 @@ mod tests {
         assert!(!judging.takes_more());
         let verdict = Verdict {
             log_odds: 0.0,
+            calibrated_log_odds: 0.0,
             best: Vec::new(),
             near_focus: false,
             version: 1,

@@ -161,6 +161,7 @@ pub fn page_row(
             Some(v1::PageRow {
                 relevance: relevance_of(judgement.log_odds),
                 log_odds: f64::from(judgement.log_odds),
+                calibrated_relevance: relevance_of(judgement.calibrated_log_odds),
                 best_class: classes.get(usize::from(class)).cloned().unwrap_or_default(),
                 best_posterior: f64::from(log_posterior).exp(),
                 status: u32::from(page.status),

@@ -46,6 +46,8 @@ pub struct Spec {
     pub name: String,
     /// The topics of the focus; at least one.
     pub topics: Vec<String>,
+    /// Topics under those that are taken out of the focus again.
+    pub without: Vec<String>,
     /// What judges the pages.
     pub judged_by: JudgedBy,
     /// Seeds given as URLs.
@@ -63,8 +65,8 @@ pub struct Spec {
 /// What judges the pages of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgedBy {
-    /// A critic; the crawl was created from this model file.
-    Critic(PathBuf),
+    /// A critic; the crawl was created from this model file, or from the general one.
+    Critic(Option<PathBuf>),
     /// A judge behind gRPC.
     Judge(RemoteOptions),
 }
@@ -164,6 +166,7 @@ impl Spec {
         Ok(Self {
             name: spec.name.clone(),
             topics: spec.topics.clone(),
+            without: spec.without.clone(),
             judged_by: check_judge(spec)?,
             seeds: check_seeds("seeds", &spec.seeds)?,
             example_seeds: spec.example_seeds as usize,
@@ -177,13 +180,8 @@ impl Spec {
 /// Who judges: exactly one.
 fn check_judge(spec: &v1::CrawlSpec) -> Result<JudgedBy, SpecError> {
     let judge = match (&spec.judge, spec.critic.is_empty()) {
-        (None, false) => return Ok(JudgedBy::Critic(PathBuf::from(&spec.critic))),
-        (None, true) => {
-            return Err(SpecError::new(
-                "critic",
-                "nothing judges the pages; give the path of a model made by `apprentice critic train`, or the address of a judge",
-            ));
-        }
+        (None, false) => return Ok(JudgedBy::Critic(Some(PathBuf::from(&spec.critic)))),
+        (None, true) => return Ok(JudgedBy::Critic(None)),
         (Some(_), false) => {
             return Err(SpecError::new(
                 "judge",
@@ -192,6 +190,12 @@ fn check_judge(spec: &v1::CrawlSpec) -> Result<JudgedBy, SpecError> {
         }
         (Some(judge), true) => judge,
     };
+    if !spec.without.is_empty() {
+        return Err(SpecError::new(
+            "without",
+            "a judge knows of no topics under topics; name what it is to look for",
+        ));
+    }
     if spec.example_seeds > 0 {
         return Err(SpecError::new(
             "example_seeds",

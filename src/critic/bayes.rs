@@ -11,7 +11,8 @@ use linfa::param_guard::ParamGuard;
 use linfa::traits::{Fit, FitWith, Predict, PredictInplace};
 use ndarray::{Array1, Array2};
 
-use crate::critic::sparse::{Bag, SparseCounts};
+use crate::critic::batch::best_classes;
+use crate::critic::sparse::{Bag, SparseCounts, index, whole};
 use crate::critic::weights::Postings;
 
 /// More classes than this cannot be told apart by a [`ClassId`](crate::critic::ClassId).
@@ -174,18 +175,48 @@ where
         if let Some(label) = labels.iter().find(|label| **label >= CLASSES_MAX) {
             return Err(SparseNbError::TooManyClasses(*label));
         }
-        let mut batch: Vec<ClassCounts> = Vec::new();
-        for (bag, label) in records.bags().zip(labels.iter()) {
-            if batch.len() <= *label {
-                batch.resize_with(label + 1, ClassCounts::default);
-            }
-            batch[*label].documents += 1;
-            let counts = bag.into_iter().map(|(term, n)| (term, u64::from(n)));
-            batch[*label].terms.extend(counts);
-        }
-        model.add(batch);
+        model.add(batch_of(records, labels.iter().copied()));
         Ok(model)
     }
+}
+
+/// Sums the documents of each class, terms rising.
+///
+/// Class by class over one dense row of sums, so that no list of terms is ever sorted as a whole.
+fn batch_of(records: &SparseCounts, labels: impl Iterator<Item = usize>) -> Vec<ClassCounts> {
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for (document, label) in labels.enumerate() {
+        if members.len() <= label {
+            members.resize_with(label + 1, Vec::new);
+        }
+        members[label].push(document);
+    }
+    let matrix = records.as_matrix();
+    let mut sums = vec![0_u64; matrix.cols()];
+    let mut touched = Vec::new();
+    let sum = |documents: Vec<usize>| {
+        for document in &documents {
+            let Some(row) = matrix.outer_view(*document) else {
+                continue;
+            };
+            for (term, count) in row.iter().filter(|(_, count)| **count > 0.0) {
+                if sums[term] == 0 {
+                    touched.push(term);
+                }
+                sums[term] += u64::from(whole(*count));
+            }
+        }
+        touched.sort_unstable();
+        let terms = touched
+            .drain(..)
+            .map(|term| (index(term), std::mem::take(&mut sums[term])));
+        ClassCounts {
+            terms: terms.collect(),
+            documents: documents.len() as u64,
+            background: 0,
+        }
+    };
+    members.into_iter().map(sum).collect()
 }
 
 /// What is known of one class.
@@ -263,6 +294,10 @@ impl SparseNb {
             if new.terms.is_empty() {
                 continue;
             }
+            if class.terms.is_empty() && new.terms.is_sorted_by(|a, b| a.0 < b.0) {
+                class.terms = new.terms;
+                continue;
+            }
             class.terms.extend(new.terms);
             class.terms.sort_unstable();
             class.terms.dedup_by(|later, kept| {
@@ -297,9 +332,9 @@ impl SparseNb {
 impl PredictInplace<SparseCounts, Array1<usize>> for SparseNb {
     /// The best class of each document; of equally good ones the first.
     fn predict_inplace<'a>(&'a self, records: &'a SparseCounts, labels: &mut Array1<usize>) {
-        let likelihood = self.joint_log_likelihood(records);
-        for (row, label) in likelihood.rows().into_iter().zip(labels.iter_mut()) {
-            *label = best(row.iter().copied());
+        let best = best_classes(self, records.as_matrix());
+        for (label, best) in labels.iter_mut().zip(best) {
+            *label = best;
         }
     }
 

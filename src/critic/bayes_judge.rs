@@ -47,6 +47,11 @@ impl BayesJudge {
         })
     }
 
+    /// The share of the focus in the examples, at which calibrated log odds are right.
+    pub fn focus_share(&self) -> f64 {
+        self.model.share_of(&self.focus.inside)
+    }
+
     /// The model.
     pub fn model(&self) -> &CriticModel {
         &self.model
@@ -59,8 +64,13 @@ impl PageJudge for BayesJudge {
         pages
             .iter()
             .map(|page| {
-                self.model.score(page, &mut scores);
-                verdict(&scores, &self.focus, self.model.version())
+                let length = self.model.score(page, &mut scores);
+                let mut verdict = verdict(&scores, &self.focus, self.model.version());
+                if let Some(calibration) = self.model.calibration() {
+                    calibration.apply(length, &mut scores);
+                    verdict.calibrated_log_odds = self.focus.log_odds(&scores);
+                }
+                verdict
             })
             .collect()
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::critic::bayes::best;
+use crate::critic::calibration::{Calibration, Scored};
 use crate::critic::posterior::log_sum_exp;
+use crate::critic::reliability::Reliability;
 
 /// What a critic made of pages whose topics are known.
 ///
@@ -18,6 +20,20 @@ pub struct Evaluation {
     pub cells: BTreeMap<(u16, u16), u64>,
     /// The sum over all pages of -ln Pr(its class | page), in nats.
     pub log_loss_sum: f64,
+    /// The same of the calibrated posteriors.
+    pub calibrated_log_loss_sum: f64,
+    /// How often the best class was right, against its posterior.
+    pub raw: Reliability,
+    /// The same of the calibrated posteriors.
+    pub calibrated: Reliability,
+}
+
+/// Gathers pages into an [`Evaluation`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Evaluator {
+    evaluation: Evaluation,
+    raw: Vec<(f64, f64)>,
+    calibrated: Vec<(f64, f64)>,
 }
 
 /// A share of pages, with its uncertainty.
@@ -95,38 +111,86 @@ pub struct Figures {
     pub macro_f1: f64,
     /// The mean of -ln Pr(its class | page), in nats.
     pub log_loss: f64,
+    /// The same of the calibrated posteriors.
+    pub log_loss_calibrated: f64,
+    /// How far the posterior of the best class is from how often it is right (15 bins of equal
+    /// width).
+    pub ece: f64,
+    /// The same of the calibrated posteriors.
+    pub ece_calibrated: f64,
+    /// [`Figures::ece`] over 15 bins of equally many pages.
+    pub ece_equal_mass: f64,
+    /// The same of the calibrated posteriors.
+    pub ece_calibrated_equal_mass: f64,
     /// By class, in the critic's order.
     pub classes: Vec<ClassFigures>,
     /// The most frequent confusions, most frequent first.
     pub confusions: Vec<Confusion>,
 }
 
-impl Evaluation {
+impl Evaluator {
     pub(super) fn new(topics: Vec<String>) -> Self {
         Self {
-            topics,
+            evaluation: Evaluation {
+                topics,
+                ..Evaluation::default()
+            },
             ..Self::default()
         }
     }
 
-    /// Counts one page from the scores of all classes.
-    pub(super) fn count(&mut self, truth: u16, scores: &[f64]) {
+    /// Counts one page from the scores of all classes. The best class goes by the scores alone; a
+    /// calibration has its own best class, whose posterior is what it says.
+    pub(super) fn count(&mut self, page: &Scored, calibration: Option<&Calibration>) {
+        let truth = usize::from(page.class);
+        let mut scores: Vec<f64> = page.below_best.iter().map(|s| f64::from(*s)).collect();
         let taken_for = best(scores.iter().copied());
-        let taken_for = u16::try_from(taken_for).unwrap_or(u16::MAX);
-        *self.cells.entry((truth, taken_for)).or_default() += 1;
-        let all = log_sum_exp(scores.iter().copied());
-        self.log_loss_sum += all - scores[usize::from(truth)];
-    }
-
-    /// Adds the counts of `other`, whose topics are the same.
-    pub(super) fn add(&mut self, other: &Self) {
-        debug_assert_eq!(self.topics, other.topics);
-        for (cell, pages) in &other.cells {
-            *self.cells.entry(*cell).or_default() += pages;
+        let cell = (page.class, u16::try_from(taken_for).unwrap_or(u16::MAX));
+        *self.evaluation.cells.entry(cell).or_default() += 1;
+        let raw = Said::of(&scores, truth);
+        self.evaluation.log_loss_sum += raw.loss;
+        self.raw.push(raw.pair);
+        if let Some(calibration) = calibration {
+            calibration.apply(page.length, &mut scores);
         }
-        self.log_loss_sum += other.log_loss_sum;
+        let calibrated = Said::of(&scores, truth);
+        self.evaluation.calibrated_log_loss_sum += calibrated.loss;
+        self.calibrated.push(calibrated.pair);
     }
 
+    /// The figures.
+    pub(super) fn finish(self) -> Evaluation {
+        Evaluation {
+            raw: Reliability::of(self.raw),
+            calibrated: Reliability::of(self.calibrated),
+            ..self.evaluation
+        }
+    }
+}
+
+/// What the posteriors say of a page.
+struct Said {
+    /// -ln Pr(its class | page).
+    loss: f64,
+    /// The posterior of the best class, and whether it is the page's.
+    pair: (f64, f64),
+}
+
+impl Said {
+    fn of(scores: &[f64], truth: usize) -> Self {
+        let all = log_sum_exp(scores.iter().copied());
+        let said = best(scores.iter().copied());
+        Self {
+            loss: all - scores[truth],
+            pair: (
+                (scores[said] - all).exp().min(1.0),
+                f64::from(u8::from(said == truth)),
+            ),
+        }
+    }
+}
+
+impl Evaluation {
     /// The number of pages.
     pub fn pages(&self) -> u64 {
         self.cells.values().sum()
@@ -141,6 +205,11 @@ impl Evaluation {
     /// The mean of -ln Pr(its class | page), in nats; 0 without pages.
     pub fn log_loss(&self) -> f64 {
         self.log_loss_sum / (self.pages() as f64).max(1.0)
+    }
+
+    /// The same of the calibrated posteriors.
+    pub fn calibrated_log_loss(&self) -> f64 {
+        self.calibrated_log_loss_sum / (self.pages() as f64).max(1.0)
     }
 
     /// The figures of each class, in the critic's order.
@@ -206,6 +275,11 @@ impl Evaluation {
             accuracy: self.accuracy(),
             macro_f1: self.macro_f1(),
             log_loss: self.log_loss(),
+            log_loss_calibrated: self.calibrated_log_loss(),
+            ece: self.raw.ece(),
+            ece_calibrated: self.calibrated.ece(),
+            ece_equal_mass: self.raw.ece_equal_mass(),
+            ece_calibrated_equal_mass: self.calibrated.ece_equal_mass(),
             classes: self.classes(),
             confusions: self.confusions(most),
         }
@@ -216,17 +290,24 @@ impl Evaluation {
 mod tests {
     use super::*;
 
-    fn evaluation() -> Evaluation {
-        let mut evaluation = Evaluation::new(vec!["a".into(), "b".into(), "c".into()]);
-        for (truth, scores) in [
-            (0, [3.0, 1.0, 0.0]),
-            (0, [1.0, 2.0, 0.0]),
-            (0, [1.0, 2.0, 0.0]),
-            (1, [0.0, 2.0, 0.0]),
-        ] {
-            evaluation.count(truth, &scores);
+    fn evaluate(topics: &[&str], pages: &[(u16, &[f64])]) -> Evaluation {
+        let mut evaluator = Evaluator::new(topics.iter().map(|t| (*t).to_owned()).collect());
+        for (truth, scores) in pages {
+            evaluator.count(&Scored::new(*truth, 10, scores), None);
         }
-        evaluation
+        evaluator.finish()
+    }
+
+    fn evaluation() -> Evaluation {
+        evaluate(
+            &["a", "b", "c"],
+            &[
+                (0, &[3.0, 1.0, 0.0]),
+                (0, &[1.0, 2.0, 0.0]),
+                (0, &[1.0, 2.0, 0.0]),
+                (1, &[0.0, 2.0, 0.0]),
+            ],
+        )
     }
 
     #[test]
@@ -249,10 +330,14 @@ mod tests {
 
     #[test]
     fn log_loss_is_that_of_the_softmax() {
-        let mut evaluation = Evaluation::new(vec!["a".into(), "b".into()]);
         // Scores far below the range of exp still differ by 1: Pr = 1 / (1 + e).
-        evaluation.count(0, &[-5001.0, -5000.0]);
-        assert!((evaluation.log_loss() - (1.0 + 1.0_f64.exp()).ln()).abs() < 1e-12);
+        let evaluation = evaluate(&["a", "b"], &[(0, &[-5001.0, -5000.0])]);
+        let loss = (1.0 + 1.0_f64.exp()).ln();
+        assert!((evaluation.log_loss() - loss).abs() < 1e-12);
+        // Without a calibration the calibrated figures are the raw ones.
+        assert!((evaluation.calibrated_log_loss() - loss).abs() < 1e-12);
+        // Said: e / (1 + e) for the other class; seen: 0.
+        assert!((evaluation.raw.ece() - 1.0 / (1.0 + (-1.0_f64).exp())).abs() < 1e-12);
     }
 
     #[test]

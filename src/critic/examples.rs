@@ -118,7 +118,7 @@ pub fn learn(trainer: &mut Trainer, example: &ReadExample) -> Result<(), TrainEr
     match &example.page {
         Ok(page) => trainer.add(&example.topic, &example.url, page),
         Err(reason) => {
-            trainer.skip(&example.url, reason);
+            trainer.skip_of(&example.topic, &example.url, reason);
             Ok(())
         }
     }

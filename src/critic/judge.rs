@@ -22,6 +22,10 @@ pub struct Verdict {
     /// ln (Pr(c*|v) / (1 - Pr(c*|v))): log-sum-exp over the classes of the focus minus that over
     /// the rest. Finite. Whole pages reach hundreds, where R(v) is 0 or 1 in any float.
     pub log_odds: f32,
+    /// The same of the calibrated posteriors, at the class shares of the examples
+    /// ([`PriorShift`](crate::critic::PriorShift) takes it to those of a crawl); finite. A judge
+    /// without a calibration has nothing better than `log_odds`.
+    pub calibrated_log_odds: f32,
     /// The best classes, best first; at most [`BEST_CLASSES_MAX`].
     pub best: Vec<ClassScore>,
     /// The best class lies in the focus or under the parent of one of its topics (hard focus).

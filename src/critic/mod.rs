@@ -8,20 +8,30 @@
 //! [`SparseNb`] is the learner by itself, behind linfa's traits.
 
 mod bag;
+mod batch;
 mod bayes;
 mod bayes_judge;
+mod calibration;
 mod evaluation;
 pub mod examples;
 mod extend;
 mod far;
+mod focus_calibration;
+mod general;
 mod judge;
+mod mapped_file;
+mod mapping;
+mod minimize;
 mod model;
 mod model_file;
+mod packed_file;
 mod params;
 mod posterior;
 mod record;
+mod reliability;
 mod remote;
 mod reserve;
+mod shift;
 mod sparse;
 mod split;
 mod teach;
@@ -37,18 +47,22 @@ pub use bayes::{
     CLASSES_MAX, ClassCounts, Priors, SparseNb, SparseNbError, SparseNbParams, SparseNbValidParams,
 };
 pub use bayes_judge::{BayesJudge, JudgeError};
+pub use calibration::Calibration;
 pub use evaluation::{ClassFigures, Confusion, Evaluation, Figures, Share};
 pub use extend::{
     BACKGROUND_WORDS, EXAMPLES_MIN, ExtendError, ExtendParams, ExtendReport, Extension, Finding,
     NearClass, RestFigures, TopicCount,
 };
 pub use far::{BatchLimits, FarJudge, JudgeAway};
+pub use focus_calibration::FocusCalibration;
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
-pub use model_file::ModelFileError;
+pub use model_file::{Layout, ModelFileError};
 pub use params::{Skipped, TrainError, TrainParams};
+pub use reliability::{BINS, Bin, Reliability};
 pub use remote::{JudgeAddress, PageFacts, RemoteJudge, RemoteOptions, page_to_judge};
+pub use shift::PriorShift;
 pub use sparse::{Bag, COUNT_MAX, SparseCounts};
 pub use teach::{Lesson, Teachable};
-pub use trainer::{Origin, Trainer};
+pub use trainer::{Origin, SharedExample, Trainer};
 pub use training::TrainingSet;

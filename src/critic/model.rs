@@ -1,14 +1,17 @@
 //! A trained critic: classes, vocabulary, counts, and where they came from.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
+
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
 use crate::critic::bayes::SparseNb;
-use crate::critic::evaluation::Evaluation;
+use crate::critic::calibration::{Calibration, Scored};
+use crate::critic::evaluation::{Evaluation, Evaluator};
 use crate::critic::reserve::Reserve;
-use crate::critic::sparse::Bag;
+use crate::critic::sparse::{Bag, length_of};
 use crate::critic::weights::Weights;
 use crate::page::Page;
 use crate::taxonomy::{Focus, FocusError};
@@ -45,6 +48,8 @@ pub struct TrainingRecord {
     pub skipped: u64,
     /// On pages held out of a training like this one; its smoothing is this model's.
     pub held_out: Evaluation,
+    /// From the model's scores to calibrated ones; `None` if there were too few pages to fit it.
+    pub calibration: Option<Calibration>,
 }
 
 /// A trained critic.
@@ -57,12 +62,42 @@ pub struct CriticModel {
     classes: Vec<ClassRecord>,
     class_names: Vec<String>,
     vocabulary: Vec<String>,
-    terms: HashMap<String, u32>,
+    /// The numbers of the terms, found by their words.
+    terms: HashTable<u32>,
+    /// All but the terms and counts of the classes if `counts` has them.
     bayes: SparseNb,
+    counts: Option<LaterCounts>,
     training: TrainingRecord,
     /// `None` in a model of a time that kept none.
     reserve: Option<Reserve>,
     weights: OnceLock<Weights>,
+}
+
+/// Terms and counts that are taken out of a file when somebody asks for them.
+struct LaterCounts {
+    taken: OnceLock<SparseNb>,
+    fill: Fill,
+}
+
+/// Puts terms and counts into the classes of a model that lacks them.
+pub(super) type Fill = Box<dyn Fn(&mut SparseNb) + Send + Sync>;
+
+impl std::fmt::Debug for LaterCounts {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("LaterCounts")
+    }
+}
+
+/// Words point to their numbers without being kept a second time: half of the time and the memory of
+/// a map of strings, when a model is opened.
+fn table_of(vocabulary: &[String]) -> HashTable<u32> {
+    let hash = |word: &str| xxh3_64(word.as_bytes());
+    let mut table = HashTable::with_capacity(vocabulary.len());
+    for (term, word) in (0..).zip(vocabulary) {
+        let again = |term: &u32| hash(&vocabulary[*term as usize]);
+        table.insert_unique(hash(word), term, again);
+    }
+    table
 }
 
 /// A word that speaks for a class.
@@ -92,9 +127,10 @@ impl CriticModel {
             version,
             class_names: classes.iter().map(|class| class.topic.clone()).collect(),
             classes,
-            terms: vocabulary.iter().cloned().zip(0..).collect(),
+            terms: table_of(&vocabulary),
             vocabulary,
             bayes,
+            counts: None,
             training,
             reserve: None,
             weights: OnceLock::new(),
@@ -111,6 +147,15 @@ impl CriticModel {
     /// The words that the cut left out.
     pub(super) fn reserve(&self) -> Option<&Reserve> {
         self.reserve.as_ref()
+    }
+
+    /// The same model without the URLs of its examples.
+    #[must_use]
+    pub fn without_addresses(mut self) -> Self {
+        for class in &mut self.classes {
+            class.examples = Vec::new();
+        }
+        self
     }
 
     /// The number of the model; verdicts carry it.
@@ -143,12 +188,47 @@ impl CriticModel {
 
     /// The number of a term.
     pub(super) fn term_of(&self, word: &str) -> Option<u32> {
-        self.terms.get(word).copied()
+        let spelt = |term: &u32| self.vocabulary[*term as usize] == word;
+        self.terms.find(xxh3_64(word.as_bytes()), spelt).copied()
     }
 
     /// The counts and parameters.
     pub fn bayes(&self) -> &SparseNb {
+        match &self.counts {
+            None => &self.bayes,
+            Some(later) => later.taken.get_or_init(|| {
+                let mut bayes = self.bayes.clone();
+                (later.fill)(&mut bayes);
+                bayes
+            }),
+        }
+    }
+
+    /// [`CriticModel::bayes`], of which only terms and counts may still lie in a file.
+    pub(super) fn skeleton(&self) -> &SparseNb {
         &self.bayes
+    }
+
+    pub(super) fn put_counts(&mut self, bayes: SparseNb) {
+        self.bayes = bayes;
+    }
+
+    pub(super) fn put_counts_later(&mut self, fill: Fill) {
+        let taken = OnceLock::new();
+        self.counts = Some(LaterCounts { taken, fill });
+    }
+
+    pub(super) fn put_weights(&mut self, weights: Weights) {
+        self.weights = OnceLock::from(weights);
+    }
+
+    /// The weights to judge with, row by row; `None` if they would be too large.
+    pub(super) fn matrix_rows(&self) -> Option<&[f32]> {
+        self.weights().rows()
+    }
+
+    fn weights(&self) -> &Weights {
+        self.weights.get_or_init(|| Weights::of(self.bayes()))
     }
 
     /// How it was trained, and on what.
@@ -172,15 +252,16 @@ impl CriticModel {
     /// The `most` terms that speak loudest for `class`: those that add most to the divergence of
     /// the class's words from all words, count times log ratio. Empty for a class that is none.
     pub fn telling_terms(&self, class: u16, most: usize) -> Vec<TellingTerm> {
-        let Some(counts) = self.bayes.classes().get(usize::from(class)) else {
+        let bayes = self.bayes();
+        let Some(counts) = bayes.classes().get(usize::from(class)) else {
             return Vec::new();
         };
         let mut all = vec![0_u64; self.vocabulary.len()];
-        for (term, n) in self.bayes.classes().iter().flat_map(|class| &class.terms) {
+        for (term, n) in bayes.classes().iter().flat_map(|class| &class.terms) {
             all[*term as usize] = all[*term as usize].saturating_add(*n);
         }
-        let smoothed = self.bayes.alpha() * self.vocabulary.len() as f64;
-        let share = |n: u64, total: f64| (n as f64 + self.bayes.alpha()) / (total + smoothed);
+        let smoothed = bayes.alpha() * self.vocabulary.len() as f64;
+        let share = |n: u64, total: f64| (n as f64 + bayes.alpha()) / (total + smoothed);
         let total_all: f64 = all.iter().map(|n| *n as f64).sum();
         let total: f64 = counts.terms.iter().map(|(_, n)| *n as f64).sum();
         let mut telling: Vec<(f64, TellingTerm)> = counts
@@ -203,17 +284,34 @@ impl CriticModel {
         telling.into_iter().map(|(_, term)| term).collect()
     }
 
-    /// The terms of `page` and how often each occurs.
-    pub(super) fn bag(&self, page: &Page) -> Bag {
-        bag_of(page, |word| self.terms.get(word).copied())
+    /// The terms of `page` and how often each occurs: all that the critic sees of it.
+    pub fn bag(&self, page: &Page) -> Bag {
+        bag_of(page, |word| self.term_of(word))
     }
 
-    /// Writes the scores of all classes for `page`.
-    pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) {
+    /// From scores to calibrated ones, if pages were enough to fit that.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        let calibration = self.training.calibration.as_ref();
+        calibration.filter(|calibration| calibration.is_sound(self.classes.len()))
+    }
+
+    /// The share of the training documents that lie in classes that are `inside`: at these shares
+    /// the calibrated scores are right.
+    pub fn share_of(&self, inside: &[bool]) -> f64 {
+        let documents = |wanted: bool| -> f64 {
+            let classes = self.classes.iter().zip(inside);
+            let side = classes.filter(|(_, inside)| **inside == wanted);
+            side.map(|(class, _)| class.documents as f64).sum()
+        };
+        let (inside, outside) = (documents(true), documents(false));
+        inside / (inside + outside).max(1.0)
+    }
+
+    /// Writes the scores of all classes for `page`; gives the number of terms in it.
+    pub(super) fn score(&self, page: &Page, scores: &mut Vec<f64>) -> u64 {
         let bag = self.bag(page);
-        self.weights
-            .get_or_init(|| Weights::of(&self.bayes))
-            .score(&bag, scores);
+        self.weights().score(&bag, scores);
+        length_of(&bag)
     }
 }
 
@@ -225,16 +323,16 @@ pub fn evaluate<T: AsRef<str>, P: std::borrow::Borrow<Page>>(
     model: &CriticModel,
     pages: impl IntoIterator<Item = (T, P)>,
 ) -> (Evaluation, std::collections::BTreeMap<String, u64>) {
-    let mut evaluation = Evaluation::new(model.class_names.clone());
+    let mut evaluator = Evaluator::new(model.class_names.clone());
     let mut unknown = std::collections::BTreeMap::new();
     let mut scores = Vec::new();
     for (topic, page) in pages {
         if let Some(class) = model.class_of(topic.as_ref()) {
-            model.score(page.borrow(), &mut scores);
-            evaluation.count(class, &scores);
+            let length = model.score(page.borrow(), &mut scores);
+            evaluator.count(&Scored::new(class, length, &scores), model.calibration());
         } else {
             *unknown.entry(topic.as_ref().to_owned()).or_default() += 1;
         }
     }
-    (evaluation, unknown)
+    (evaluator.finish(), unknown)
 }

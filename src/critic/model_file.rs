@@ -1,43 +1,34 @@
-//! Model files.
+//! Model files: written, opened, told apart.
 //!
-//! A file is, numbers being little-endian:
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 8 | `APPRCRIT` |
-//! | 4 | version of the format, 1 |
-//! | 8 | length of the record, packed |
-//! | 8 | length of the record, unpacked |
-//! | n | the record: `CriticRecord` of model.proto, packed with deflate |
-//! | 8 | XXH3 (64 bits) of everything before |
-//!
-//! Counts are varints over gaps, in the order of the terms.
+//! Two formats, both whole models with a checksum. Packed ([`packed_file`](crate::critic::packed_file), format 1) is
+//! small: for handing on. Mapped ([`mapped_file`](crate::critic::mapped_file), format 2) holds the
+//! weights as the judge uses them and is read in place: for starting at once. Both begin with
+//! `APPRCRIT` and the number of the format, 4 bytes, little-endian.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
-use prost::Message;
-use xxhash_rust::xxh3::xxh3_64;
-
+use crate::critic::mapping::Mapping;
 use crate::critic::model::CriticModel;
-use crate::critic::record::{from_record, to_record};
-use crate::proto::v1;
+use crate::critic::{mapped_file, packed_file};
 
-const MAGIC: &[u8; 8] = b"APPRCRIT";
-/// The format that is written, and the newest that is read.
-const FORMAT: u32 = 1;
-const HEAD_BYTES: usize = 28;
-const TAIL_BYTES: usize = 8;
+pub(super) const MAGIC: &[u8; 8] = b"APPRCRIT";
+/// The newest format that is read.
+const FORMAT_MAX: u32 = mapped_file::FORMAT;
 /// The longest file that is read.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// The longest record that is unpacked.
-const RECORD_BYTES_MAX: u64 = 1 << 31;
-/// Deflate packs no better than this (258 bytes in two bits), so nothing can unpack to more.
-const UNPACKED_RATIO_MAX: u64 = 1_032;
+
+/// How a model is laid out in its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Weights as they are judged with, mapped into memory when the file is opened.
+    #[default]
+    Mapped,
+    /// Counts alone, deflated: a tenth of the size or less; the weights are derived anew.
+    Packed,
+}
 
 /// Why a model file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +60,7 @@ pub enum ModelFileError {
     },
     /// Made by a later program.
     #[error(
-        "{}: format {format} of model files, this program reads up to {FORMAT}; \
+        "{}: format {format} of model files, this program reads up to {FORMAT_MAX}; \
          update it or train again",
         .path.display()
     )]
@@ -112,13 +103,18 @@ pub enum ModelFileError {
 
 impl CriticModel {
     /// Writes the model to `path`: beside it first, then synced and renamed, so that a reader sees
-    /// the old file or the new one and nothing between.
+    /// the old file or the new one and nothing between, and one who has the old file mapped keeps it.
     pub fn save(&self, path: &Path) -> Result<(), ModelFileError> {
+        self.save_as(path, Layout::default())
+    }
+
+    /// Writes the model in a layout of one's choice; else as [`CriticModel::save`].
+    pub fn save_as(&self, path: &Path, layout: Layout) -> Result<(), ModelFileError> {
         let write = |source| ModelFileError::Write {
             path: path.to_owned(),
             source,
         };
-        let bytes = self.to_bytes().map_err(write)?;
+        let bytes = self.to_bytes_as(layout).map_err(write)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.new", std::process::id()));
         let beside = path.with_file_name(name);
@@ -130,13 +126,14 @@ impl CriticModel {
         written.map_err(write)
     }
 
-    /// Reads the model at `path`.
+    /// Reads the model at `path`; one in the mapped layout is read in place, and the file must not
+    /// be changed in place as long as the model lives ([`CriticModel::save`] never does that).
     pub fn open(path: &Path) -> Result<Self, ModelFileError> {
         let read = |source| ModelFileError::Read {
             path: path.to_owned(),
             source,
         };
-        let file = File::open(path).map_err(read)?;
+        let mut file = File::open(path).map_err(read)?;
         let bytes = file.metadata().map_err(read)?.len();
         if bytes > FILE_BYTES_MAX {
             return Err(ModelFileError::TooLarge {
@@ -144,112 +141,77 @@ impl CriticModel {
                 bytes,
             });
         }
-        let mut content = Vec::new();
+        let mut head = Vec::new();
+        Read::by_ref(&mut file)
+            .take(mapped_file::HEAD_BYTES as u64)
+            .read_to_end(&mut head)
+            .map_err(read)?;
+        if format_of(&head, path)? == mapped_file::FORMAT {
+            let mapping = Arc::new(Mapping::of(&file).map_err(read)?);
+            return mapped_file::read(&mapping, Some(&mapping), path);
+        }
+        let mut content = head;
         file.take(FILE_BYTES_MAX)
             .read_to_end(&mut content)
             .map_err(read)?;
         Self::from_bytes(&content, path)
     }
 
-    /// The content of a model file.
+    /// The content of a model file in the packed layout.
     ///
     /// # Errors
     /// If the model is larger than a file may be.
     pub fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
-        let record = to_record(self).encode_to_vec();
-        if record.len() as u64 > RECORD_BYTES_MAX {
-            return Err(std::io::Error::other("the model is too large for a file"));
+        self.to_bytes_as(Layout::Packed)
+    }
+
+    /// The content of a model file.
+    pub(super) fn to_bytes_as(&self, layout: Layout) -> std::io::Result<Vec<u8>> {
+        match layout {
+            Layout::Mapped => mapped_file::write(self),
+            Layout::Packed => packed_file::write(self),
         }
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(FORMAT.to_le_bytes());
-        // The packed length is filled in when it is known.
-        bytes.extend([0; 8]);
-        bytes.extend((record.len() as u64).to_le_bytes());
-        let mut packer = ZlibEncoder::new(bytes, Compression::default());
-        packer.write_all(&record)?;
-        let mut bytes = packer.finish()?;
-        let packed = (bytes.len() - HEAD_BYTES) as u64;
-        bytes[12..20].copy_from_slice(&packed.to_le_bytes());
-        let checksum = xxh3_64(&bytes);
-        bytes.extend(checksum.to_le_bytes());
-        Ok(bytes)
     }
 
     /// The model in the content of a model file; `path` is its name in errors.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelFileError> {
-        let damaged = |problem: String| ModelFileError::Damaged {
-            path: path.to_owned(),
-            problem,
-        };
-        let (packed, unpacked) = check_frame(bytes, path)?;
-        if unpacked > RECORD_BYTES_MAX
-            || unpacked > (packed.len() as u64).saturating_mul(UNPACKED_RATIO_MAX)
-        {
-            return Err(damaged(format!("it claims to hold {unpacked} bytes")));
+        if format_of(bytes, path)? == mapped_file::FORMAT {
+            mapped_file::read(bytes, None, path)
+        } else {
+            packed_file::read(bytes, path)
         }
-        let mut record = Vec::new();
-        // One byte more than claimed shows a record that is longer than that.
-        ZlibDecoder::new(packed)
-            .take(unpacked + 1)
-            .read_to_end(&mut record)
-            .map_err(|error| damaged(error.to_string()))?;
-        if record.len() as u64 != unpacked {
-            return Err(damaged(format!("it does not hold {unpacked} bytes")));
-        }
-        let record = v1::CriticRecord::decode(record.as_slice())
-            .map_err(|error| damaged(error.to_string()))?;
-        from_record(record).map_err(damaged)
     }
 }
 
-/// Checks what surrounds the record; gives the packed record and its unpacked length.
-fn check_frame<'a>(bytes: &'a [u8], path: &Path) -> Result<(&'a [u8], u64), ModelFileError> {
+/// The format that the first bytes of a file name.
+fn format_of(bytes: &[u8], path: &Path) -> Result<u32, ModelFileError> {
     let path = || path.to_owned();
     if !bytes.starts_with(MAGIC) {
         return Err(ModelFileError::NotAModel { path: path() });
     }
-    let truncated = |wanted| ModelFileError::Truncated {
-        path: path(),
-        bytes: bytes.len() as u64,
-        wanted,
-    };
     let Some(format) = bytes.get(8..12).and_then(|field| field.try_into().ok()) else {
-        return Err(truncated((HEAD_BYTES + TAIL_BYTES) as u64));
+        return Err(ModelFileError::Truncated {
+            path: path(),
+            bytes: bytes.len() as u64,
+            wanted: packed_file::BYTES_MIN,
+        });
     };
-    let format = u32::from_le_bytes(format);
-    if format > FORMAT {
-        return Err(ModelFileError::Newer {
+    match u32::from_le_bytes(format) {
+        0 => Err(ModelFileError::Damaged {
+            path: path(),
+            problem: "format 0".to_owned(),
+        }),
+        format if format > FORMAT_MAX => Err(ModelFileError::Newer {
             path: path(),
             format,
-        });
+        }),
+        format => Ok(format),
     }
-    let (Some(packed), Some(unpacked)) = (number(bytes, 12), number(bytes, 20)) else {
-        return Err(truncated((HEAD_BYTES + TAIL_BYTES) as u64));
-    };
-    let wanted = packed.saturating_add((HEAD_BYTES + TAIL_BYTES) as u64);
-    if (bytes.len() as u64) < wanted {
-        return Err(truncated(wanted));
-    }
-    let damaged = |problem: &str| ModelFileError::Damaged {
-        path: path(),
-        problem: problem.to_owned(),
-    };
-    if bytes.len() as u64 > wanted {
-        return Err(damaged("it is longer than it says"));
-    }
-    let (before, checksum) = bytes.split_at(bytes.len() - TAIL_BYTES);
-    if number(checksum, 0) != Some(xxh3_64(before)) {
-        return Err(damaged("its checksum is another"));
-    }
-    if format == 0 {
-        return Err(damaged("format 0"));
-    }
-    Ok((&before[HEAD_BYTES..], unpacked))
 }
 
 /// The 8 bytes from `start` on as a number.
-fn number(bytes: &[u8], start: usize) -> Option<u64> {
-    let field = bytes.get(start..start + 8)?;
+pub(super) fn number(bytes: &[u8], start: usize) -> Option<u64> {
+    let field = bytes.get(start..start.checked_add(8)?)?;
     Some(u64::from_le_bytes(field.try_into().ok()?))
 }
 

@@ -32,16 +32,27 @@ pub(super) struct FocusClasses {
     pub(super) near: Vec<bool>,
 }
 
-/// The verdict on a page whose classes score `scores`.
+impl FocusClasses {
+    /// ln of the sums of exp(score) in the focus and outside of it.
+    fn sides(&self, scores: &[f64]) -> (f64, f64) {
+        let side = |wanted: bool| {
+            let both = scores.iter().zip(&self.inside);
+            let side = both.filter(move |(_, inside)| **inside == wanted);
+            log_sum_exp(side.map(|(score, _)| *score))
+        };
+        (side(true), side(false))
+    }
+
+    /// The log odds of the focus.
+    pub(super) fn log_odds(&self, scores: &[f64]) -> f32 {
+        let (inside, outside) = self.sides(scores);
+        narrow(inside - outside).clamp(f32::MIN, f32::MAX)
+    }
+}
+
+/// The verdict on a page whose classes score `scores`, without a calibration.
 pub(super) fn verdict(scores: &[f64], focus: &FocusClasses, version: u64) -> Verdict {
-    let side = |wanted: bool| {
-        let both = scores.iter().zip(&focus.inside);
-        log_sum_exp(
-            both.filter(move |(_, inside)| **inside == wanted)
-                .map(|(s, _)| *s),
-        )
-    };
-    let (inside, outside) = (side(true), side(false));
+    let (inside, outside) = focus.sides(scores);
     let log_odds = narrow(inside - outside).clamp(f32::MIN, f32::MAX);
     let all = log_sum_exp([inside, outside].into_iter());
     let best: Vec<ClassScore> = best_classes(scores)
@@ -56,6 +67,7 @@ pub(super) fn verdict(scores: &[f64], focus: &FocusClasses, version: u64) -> Ver
         .is_some_and(|best| focus.near[usize::from(best.class.0)]);
     Verdict {
         log_odds,
+        calibrated_log_odds: log_odds,
         best,
         near_focus,
         version,

@@ -5,23 +5,58 @@
 
 use crate::clock::Timestamp;
 use crate::critic::bayes::{CLASSES_MAX, ClassCounts, Priors, SparseNb};
+use crate::critic::calibration::Calibration;
 use crate::critic::evaluation::Evaluation;
 use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
+use crate::critic::reliability::{BINS, Bin, Reliability};
 use crate::critic::reserve::Reserve;
 use crate::critic::sparse::index;
 use crate::proto::v1;
+
+/// `model` as a message, without terms and counts.
+pub(super) fn to_parts(model: &CriticModel) -> v1::CriticRecord {
+    let classes = model.classes().iter().zip(model.skeleton().classes());
+    let classes = classes.map(|(class, counts)| {
+        let without_terms = ClassCounts {
+            documents: counts.documents,
+            background: counts.background,
+            terms: Vec::new(),
+        };
+        class_record(class, &without_terms)
+    });
+    v1::CriticRecord {
+        classes: classes.collect(),
+        ..without_classes(model)
+    }
+}
+
+/// The model in a message without terms and counts.
+pub(super) fn from_parts(record: v1::CriticRecord) -> Result<CriticModel, String> {
+    let has_terms = |class: &v1::CriticClass| !class.term_gaps.is_empty();
+    if record.classes.iter().any(has_terms) {
+        return Err("terms where there should be none".to_owned());
+    }
+    from_record(record)
+}
 
 /// `model` as a message.
 pub(super) fn to_record(model: &CriticModel) -> v1::CriticRecord {
     let classes = model.classes().iter().zip(model.bayes().classes());
     v1::CriticRecord {
-        version: model.version(),
-        vocabulary: model.vocabulary().to_vec(),
         classes: classes
             .map(|(class, counts)| class_record(class, counts))
             .collect(),
-        alpha: model.bayes().alpha(),
-        priors_counted: model.bayes().priors() == Priors::Counted,
+        ..without_classes(model)
+    }
+}
+
+fn without_classes(model: &CriticModel) -> v1::CriticRecord {
+    v1::CriticRecord {
+        version: model.version(),
+        vocabulary: model.vocabulary().to_vec(),
+        classes: Vec::new(),
+        alpha: model.skeleton().alpha(),
+        priors_counted: model.skeleton().priors() == Priors::Counted,
         training: Some(training_record(model.training())),
         reserve: model.reserve().map(reserve_record),
     }
@@ -82,7 +117,33 @@ fn training_record(training: &TrainingRecord) -> v1::CriticTraining {
                 })
                 .collect(),
             log_loss_sum: training.held_out.log_loss_sum,
+            calibrated_log_loss_sum: training.held_out.calibrated_log_loss_sum,
+            raw: Some(reliability_record(&training.held_out.raw)),
+            calibrated: Some(reliability_record(&training.held_out.calibrated)),
         }),
+        calibration: training
+            .calibration
+            .as_ref()
+            .map(|calibration| v1::CriticCalibration {
+                log_scale: calibration.log_scale,
+                exponent: calibration.exponent,
+                offsets: calibration.offsets.clone(),
+            }),
+    }
+}
+
+fn reliability_record(table: &Reliability) -> v1::CriticReliability {
+    let bins = |bins: &[Bin]| {
+        let bin = |bin: &Bin| v1::CriticBin {
+            pages: bin.pages,
+            said: bin.said,
+            seen: bin.seen,
+        };
+        bins.iter().map(bin).collect()
+    };
+    v1::CriticReliability {
+        equal_width: bins(&table.equal_width),
+        equal_mass: bins(&table.equal_mass),
     }
 }
 
@@ -185,7 +246,20 @@ fn pairs(gaps: &[u32], counts: &[u64], end: usize) -> Result<Vec<(u32, u64)>, &'
 
 fn training(record: v1::CriticTraining, topics: Vec<String>) -> Result<TrainingRecord, String> {
     let evaluation = record.held_out.unwrap_or_default();
-    let mut held_out = Evaluation::new(topics);
+    let calibration = record.calibration.map(calibration);
+    if let Some(calibration) = &calibration
+        && !calibration.is_sound(topics.len())
+    {
+        return Err("the calibration has not one offset a class, or values beyond use".to_owned());
+    }
+    let mut held_out = Evaluation {
+        topics,
+        log_loss_sum: evaluation.log_loss_sum,
+        calibrated_log_loss_sum: evaluation.calibrated_log_loss_sum,
+        raw: reliability(evaluation.raw.unwrap_or_default())?,
+        calibrated: reliability(evaluation.calibrated.unwrap_or_default())?,
+        ..Evaluation::default()
+    };
     for cell in evaluation.cells {
         let class = |number: u32| {
             let class = u16::try_from(number).ok();
@@ -196,7 +270,6 @@ fn training(record: v1::CriticTraining, topics: Vec<String>) -> Result<TrainingR
         };
         held_out.cells.insert((truth, taken_for), cell.pages);
     }
-    held_out.log_loss_sum = evaluation.log_loss_sum;
     Ok(TrainingRecord {
         trained_at: Timestamp(record.trained_at_ms),
         notes: record.notes,
@@ -207,5 +280,33 @@ fn training(record: v1::CriticTraining, topics: Vec<String>) -> Result<TrainingR
         seed: record.seed,
         skipped: record.skipped,
         held_out,
+        calibration,
+    })
+}
+
+fn calibration(record: v1::CriticCalibration) -> Calibration {
+    Calibration {
+        log_scale: record.log_scale,
+        exponent: record.exponent,
+        offsets: record.offsets,
+    }
+}
+
+fn reliability(record: v1::CriticReliability) -> Result<Reliability, String> {
+    let bins = |bins: Vec<v1::CriticBin>| {
+        // Models made before there were tables have none.
+        if !bins.is_empty() && bins.len() != BINS {
+            return Err(format!("a reliability table has {} bins", bins.len()));
+        }
+        let bin = |bin: v1::CriticBin| Bin {
+            pages: bin.pages,
+            said: bin.said,
+            seen: bin.seen,
+        };
+        Ok(bins.into_iter().map(bin).collect())
+    };
+    Ok(Reliability {
+        equal_width: bins(record.equal_width)?,
+        equal_mass: bins(record.equal_mass)?,
     })
 }

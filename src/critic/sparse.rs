@@ -11,6 +11,11 @@ pub const COUNT_MAX: u32 = 1 << 24;
 /// One document as (term, count), by rising term, counts above 0.
 pub type Bag = Vec<(u32, u32)>;
 
+/// How many terms a document has, repeated ones as often as they occur.
+pub(super) fn length_of(bag: &[(u32, u32)]) -> u64 {
+    bag.iter().map(|(_, count)| u64::from(*count)).sum()
+}
+
 /// A row for each document, a column for each term, in compressed rows.
 ///
 /// linfa-bayes takes dense records only, and sprs has no [`Records`] of its own: hence this type.
@@ -78,7 +83,7 @@ impl SparseCounts {
     clippy::cast_sign_loss,
     reason = "checked by the constructors: a whole number from 0 to COUNT_MAX"
 )]
-fn whole(count: f32) -> u32 {
+pub(super) fn whole(count: f32) -> u32 {
     count as u32
 }
 

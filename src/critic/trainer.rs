@@ -1,16 +1,18 @@
 //! Gathers the pages of a training.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::clock::Timestamp;
 use crate::critic::bag::bag_of;
 use crate::critic::bayes::{CLASSES_MAX, SparseNbError};
 use crate::critic::params::{NAMED_MAX, Skipped, TrainError, TrainParams};
-use crate::critic::sparse::{Bag, index};
+use crate::critic::sparse::{Bag, COUNT_MAX, index};
 use crate::critic::training::TrainingSet;
 use crate::page::Page;
 use crate::taxonomy::check_topic;
 use crate::text::is_stop_word;
+use std::collections::hash_map::Entry;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Words beyond this many distinct ones are not taken up.
 const WORDS_MAX: usize = 8_000_000;
@@ -45,6 +47,23 @@ pub struct Trainer {
     pages: Vec<TrainingPage>,
     skipped: u64,
     skipped_first: Vec<Skipped>,
+    /// Topics of examples, usable or not.
+    named: BTreeSet<String>,
+    /// The first topic of each example, by a fingerprint of its URL.
+    topic_of: HashMap<u64, String>,
+    shared: u64,
+    shared_first: Vec<SharedExample>,
+}
+
+/// An example that stands under two topics; it trains both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedExample {
+    /// Its URL or path.
+    pub example: String,
+    /// The topic that it came with first.
+    pub first: String,
+    /// The other one.
+    pub second: String,
 }
 
 impl Trainer {
@@ -58,32 +77,62 @@ impl Trainer {
             pages: Vec::new(),
             skipped: 0,
             skipped_first: Vec::new(),
+            named: BTreeSet::new(),
+            topic_of: HashMap::new(),
+            shared: 0,
+            shared_first: Vec::new(),
         })
     }
 
     /// Takes a page. One without words is left out and counted.
     pub fn add(&mut self, topic: &str, url: &str, page: &Page) -> Result<(), TrainError> {
+        let bag = bag_of(page, |word| self.number_of(word));
+        self.take(topic, url, bag)
+    }
+
+    /// Takes a page that comes as words and how often each occurs, each word once.
+    pub fn add_counts<'a>(
+        &mut self,
+        topic: &str,
+        url: &str,
+        counts: impl IntoIterator<Item = (&'a str, u32)>,
+    ) -> Result<(), TrainError> {
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let number = |(word, count): (&str, u32)| {
+            let number = self.number_of(word)?;
+            Some((number, count.min(COUNT_MAX)))
+        };
+        let mut bag: Bag = counts.filter_map(number).collect();
+        bag.sort_unstable();
+        bag.dedup_by_key(|(word, _)| *word);
+        self.take(topic, url, bag)
+    }
+
+    /// The number of a word, a new one if need be; `None` for words that are not taken up.
+    fn number_of(&mut self, word: &str) -> Option<u32> {
+        if let Some(number) = self.words.get(word) {
+            return Some(*number);
+        }
+        if is_stop_word(word) || self.words.len() == WORDS_MAX {
+            return None;
+        }
+        let number = index(self.words.len());
+        self.words.insert(word.to_owned(), number);
+        Some(number)
+    }
+
+    fn take(&mut self, topic: &str, url: &str, bag: Bag) -> Result<(), TrainError> {
         check_topic(topic).map_err(|fault| TrainError::Topic {
             topic: topic.to_owned(),
             url: url.to_owned(),
             fault,
         })?;
-        let words = &mut self.words;
-        let bag = bag_of(page, |word| {
-            if let Some(number) = words.get(word) {
-                return Some(*number);
-            }
-            if is_stop_word(word) || words.len() == WORDS_MAX {
-                return None;
-            }
-            let number = index(words.len());
-            words.insert(word.to_owned(), number);
-            Some(number)
-        });
+        self.name(topic);
         if bag.is_empty() {
             self.skip(url, "no words in it");
             return Ok(());
         }
+        self.note_shared(topic, url);
         let class = if let Some(class) = self.topics.get(topic) {
             *class
         } else {
@@ -98,6 +147,42 @@ impl Trainer {
             bag,
         });
         Ok(())
+    }
+
+    /// Counts an example of `topic` that could not be read, with the reason.
+    pub fn skip_of(&mut self, topic: &str, example: &str, reason: &str) {
+        self.name(topic);
+        self.skip(example, reason);
+    }
+
+    fn name(&mut self, topic: &str) {
+        if !self.named.contains(topic) {
+            self.named.insert(topic.to_owned());
+        }
+    }
+
+    fn note_shared(&mut self, topic: &str, url: &str) {
+        match self.topic_of.entry(xxh3_64(url.as_bytes())) {
+            Entry::Vacant(place) => {
+                place.insert(topic.to_owned());
+            }
+            Entry::Occupied(first) if first.get() != topic => {
+                self.shared += 1;
+                if self.shared_first.len() < NAMED_MAX {
+                    self.shared_first.push(SharedExample {
+                        example: url.to_owned(),
+                        first: first.get().clone(),
+                        second: topic.to_owned(),
+                    });
+                }
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+
+    /// How many examples stand under a second topic, and the first of them.
+    pub fn shared(&self) -> (u64, &[SharedExample]) {
+        (self.shared, &self.shared_first)
     }
 
     /// Counts an example that could not be read, with the reason.
@@ -161,7 +246,7 @@ impl Trainer {
             pages,
             skipped: self.skipped,
         };
-        set.check_sizes(self.skipped_first)?;
+        set.check_sizes(&self.named, self.skipped_first)?;
         Ok(set)
     }
 }

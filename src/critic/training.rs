@@ -3,18 +3,21 @@
 //! The smoothing is chosen on pages held out of the training pages, and the accuracy is measured on
 //! pages that nothing was chosen on.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use linfa::dataset::DatasetBase;
 use linfa::param_guard::ParamGuard;
 use linfa::traits::FitWith;
 use ndarray::Array1;
 
 use crate::critic::bayes::{ClassCounts, SparseNb, SparseNbError, SparseNbParams};
-use crate::critic::evaluation::Evaluation;
+use crate::critic::calibration::{Calibration, Scored};
+use crate::critic::evaluation::{Evaluation, Evaluator};
 use crate::critic::model::{ClassRecord, CriticModel, TrainingRecord};
 use crate::critic::params::{Skipped, TrainError, TrainParams};
 use crate::critic::reserve::Reserve;
-use crate::critic::sparse::{Bag, SparseCounts};
-use crate::critic::split;
+use crate::critic::sparse::{Bag, SparseCounts, length_of};
+use crate::critic::split::{self, Twins};
 use crate::critic::trainer::{Origin, TrainingPage};
 use crate::critic::vocabulary::{Cut, select};
 use crate::critic::weights::Weights;
@@ -24,6 +27,10 @@ use crate::critic::weights::Weights;
 const ALPHAS: [f64; 10] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
 /// Taken if there are too few pages to try.
 const ALPHA_DEFAULT: f64 = 0.02;
+/// Parts of the pages that are left out in turn to score them for the calibration.
+const CALIBRATION_FOLDS: usize = 5;
+/// Pages that a calibration is fitted on; it has no more parameters than classes and two.
+const CALIBRATION_PAGES_MAX: usize = 10_000;
 /// Pages that are fitted at once.
 const BATCH_PAGES: usize = 2_000;
 
@@ -53,9 +60,28 @@ impl TrainingSet {
     /// Trains on all pages, with the accuracy of a training on a part of them beside it.
     pub fn train(&self, origin: Origin) -> Result<CriticModel, TrainError> {
         let all: Vec<&TrainingPage> = self.pages.iter().collect();
-        let out = split::held_out(&classes(&all), self.params.held_out_share, self.params.seed);
-        let (learned, held_out) = self.learn_and_judge(&all, &out)?;
-        let fitted = self.fit(&all, learned.alpha())?;
+        let out = split::held_out(
+            &classes(&all),
+            &twins(&all),
+            self.params.held_out_share,
+            self.params.seed,
+        );
+        let (rest, apart) = part(&all, &out);
+        let alpha = self.alpha(&rest)?;
+        let scored = self.score_out_of_fold(&all, alpha)?;
+        let of_the_rest: Vec<&Scored> = scored
+            .iter()
+            .filter(|(place, _)| !out[*place])
+            .map(|(_, scored)| scored)
+            .collect();
+        let held_out = self.judge(
+            &self.fit(&rest, alpha)?,
+            &apart,
+            Calibration::fit(&of_the_rest).as_ref(),
+        );
+        let of_all: Vec<&Scored> = scored.iter().map(|(_, scored)| scored).collect();
+        let calibration = Calibration::fit(&of_all);
+        let fitted = self.fit(&all, alpha)?;
         let cut = self.cut(all.len());
         if fitted.terms.is_empty() {
             return Err(TrainError::NoTerms {
@@ -100,6 +126,7 @@ impl TrainingSet {
                 seed: self.params.seed,
                 skipped: self.skipped,
                 held_out,
+                calibration,
             },
         )
         .with_reserve(Some(reserve)))
@@ -115,31 +142,61 @@ impl TrainingSet {
             });
         }
         let all: Vec<&TrainingPage> = self.pages.iter().collect();
-        let fold_of = split::folds(&classes(&all), folds, self.params.seed);
-        let mut sum = Evaluation::new(self.topics.clone());
+        let fold_of = split::folds(&classes(&all), &twins(&all), folds, self.params.seed);
+        let mut evaluator = Evaluator::new(self.topics.clone());
         for fold in 0..folds {
             let out: Vec<bool> = fold_of.iter().map(|of| *of == fold).collect();
-            if out.contains(&true) {
-                sum.add(&self.learn_and_judge(&all, &out)?.1);
+            let (rest, apart) = part(&all, &out);
+            if apart.is_empty() {
+                continue;
+            }
+            let alpha = self.alpha(&rest)?;
+            let scored = self.score_out_of_fold(&rest, alpha)?;
+            let scored: Vec<&Scored> = scored.iter().map(|(_, scored)| scored).collect();
+            let calibration = Calibration::fit(&scored);
+            for page in self.scores(&self.fit(&rest, alpha)?, &apart) {
+                evaluator.count(&page, calibration.as_ref());
             }
         }
-        Ok(sum)
+        Ok(evaluator.finish())
     }
 
-    /// Learns from the pages that are not `out` and judges those that are.
-    fn learn_and_judge(
+    /// The smoothing: as given, or the best one on pages held out of `pages`.
+    fn alpha(&self, pages: &[&TrainingPage]) -> Result<f64, TrainError> {
+        match self.params.alpha {
+            Some(alpha) => Ok(alpha),
+            None => self.choose_alpha(pages),
+        }
+    }
+
+    /// Scores `pages` (or as many of them as a calibration needs), each by a model that was not
+    /// trained on it; with the place of each.
+    fn score_out_of_fold(
         &self,
         pages: &[&TrainingPage],
-        out: &[bool],
-    ) -> Result<(SparseNb, Evaluation), TrainError> {
-        let (rest, held_out) = part(pages, out);
-        let alpha = match self.params.alpha {
-            Some(alpha) => alpha,
-            None => self.choose_alpha(&rest)?,
-        };
-        let fitted = self.fit(&rest, alpha)?;
-        let evaluation = self.judge(&fitted, &held_out);
-        Ok((fitted.bayes, evaluation))
+        alpha: f64,
+    ) -> Result<Vec<(usize, Scored)>, TrainError> {
+        let fold_of = split::folds(
+            &classes(pages),
+            &twins(pages),
+            CALIBRATION_FOLDS,
+            self.params.seed,
+        );
+        let stride = pages.len().div_ceil(CALIBRATION_PAGES_MAX).max(1);
+        let mut scored = Vec::new();
+        for fold in 0..CALIBRATION_FOLDS {
+            let inside = (0..pages.len()).filter(|place| fold_of[*place] == fold);
+            let places: Vec<usize> = inside.step_by(stride).collect();
+            let out: Vec<bool> = fold_of.iter().map(|of| *of == fold).collect();
+            let (rest, _) = part(pages, &out);
+            if places.is_empty() || rest.is_empty() {
+                continue;
+            }
+            let apart: Vec<&TrainingPage> = places.iter().map(|place| pages[*place]).collect();
+            let fitted = self.fit(&rest, alpha)?;
+            scored.extend(places.into_iter().zip(self.scores(&fitted, &apart)));
+        }
+        Ok(scored)
     }
 
     /// The smoothing with the best macro F1 on pages held out of `pages`; of equally good ones
@@ -147,6 +204,7 @@ impl TrainingSet {
     fn choose_alpha(&self, pages: &[&TrainingPage]) -> Result<f64, TrainError> {
         let out = split::held_out(
             &classes(pages),
+            &twins(pages),
             self.params.held_out_share,
             // Another split than the one that `pages` may come from.
             self.params.seed.wrapping_add(1),
@@ -159,7 +217,7 @@ impl TrainingSet {
         let mut best: Option<(f64, f64, f64)> = None;
         for alpha in ALPHAS {
             fitted.bayes.alpha = alpha;
-            let evaluation = self.judge(&fitted, &held_out);
+            let evaluation = self.judge(&fitted, &held_out, None);
             let (f1, loss) = (evaluation.macro_f1(), evaluation.log_loss());
             tracing::debug!(alpha, f1, loss, "tried a smoothing");
             let better = best.is_none_or(|(_, best_f1, best_loss)| {
@@ -196,16 +254,30 @@ impl TrainingSet {
         Ok(Fitted { terms, bayes })
     }
 
-    fn judge(&self, fitted: &Fitted, pages: &[&TrainingPage]) -> Evaluation {
+    fn judge(
+        &self,
+        fitted: &Fitted,
+        pages: &[&TrainingPage],
+        calibration: Option<&Calibration>,
+    ) -> Evaluation {
+        let mut evaluator = Evaluator::new(self.topics.clone());
+        for page in self.scores(fitted, pages) {
+            evaluator.count(&page, calibration);
+        }
+        evaluator.finish()
+    }
+
+    /// What `fitted` makes of `pages`, in their order.
+    fn scores(&self, fitted: &Fitted, pages: &[&TrainingPage]) -> Vec<Scored> {
         let weights = Weights::of(&fitted.bayes);
         let term_of = self.numbers(&fitted.terms);
-        let mut evaluation = Evaluation::new(self.topics.clone());
         let mut scores = Vec::new();
-        for page in pages {
-            weights.score(&cut_bag(page, &term_of), &mut scores);
-            evaluation.count(page.class, &scores);
-        }
-        evaluation
+        let score = |page: &&TrainingPage| {
+            let bag = cut_bag(page, &term_of);
+            weights.score(&bag, &mut scores);
+            Scored::new(page.class, length_of(&bag), &scores)
+        };
+        pages.iter().map(score).collect()
     }
 
     /// For each word the number of its term, or `u32::MAX`.
@@ -226,13 +298,22 @@ impl TrainingSet {
         }
     }
 
-    pub(super) fn check_sizes(&self, first: Vec<Skipped>) -> Result<(), TrainError> {
-        let mut sizes = vec![0; self.topics.len()];
+    /// Errors on topics that are too small, those of `named` without a page among them.
+    pub(super) fn check_sizes(
+        &self,
+        named: &BTreeSet<String>,
+        first: Vec<Skipped>,
+    ) -> Result<(), TrainError> {
+        let mut sizes: BTreeMap<&str, usize> =
+            named.iter().map(|topic| (topic.as_str(), 0)).collect();
         for page in &self.pages {
-            sizes[usize::from(page.class)] += 1;
+            let topic = self.topics[usize::from(page.class)].as_str();
+            *sizes.entry(topic).or_default() += 1;
         }
-        let sizes = self.topics.iter().cloned().zip(sizes);
-        let small: Vec<(String, usize)> = sizes.filter(|(_, pages)| *pages < 2).collect();
+        let sizes = sizes.into_iter().filter(|(_, pages)| *pages < 2);
+        let small: Vec<(String, usize)> = sizes
+            .map(|(topic, pages)| (topic.to_owned(), pages))
+            .collect();
         if small.is_empty() {
             Ok(())
         } else {
@@ -243,6 +324,10 @@ impl TrainingSet {
 
 fn classes(pages: &[&TrainingPage]) -> Vec<u16> {
     pages.iter().map(|page| page.class).collect()
+}
+
+fn twins(pages: &[&TrainingPage]) -> Twins {
+    Twins::of(pages.iter().map(|page| (page.class, page.url.as_str())))
 }
 
 /// The pages that are not `out`, and those that are.

@@ -9,7 +9,13 @@
 //! n(t,k) + b q(t) in the place of n(t,k), and N(k) + b in that of N(k); q is the share of a term in
 //! the classes without one.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use zerocopy::FromBytes;
+
 use crate::critic::bayes::{ClassCounts, Priors, SparseNb};
+use crate::critic::mapping::Mapping;
 
 /// A matrix that would be larger is not made; postings judge then, at half the speed and a
 /// fraction of the memory. Holds 480 classes with 50,000 terms.
@@ -36,6 +42,22 @@ impl Weights {
         }
     }
 
+    /// The matrix of `rows`, with the priors of `model`, whose terms and counts are not looked at.
+    pub(super) fn matrix(model: &SparseNb, rows: Rows) -> Self {
+        Self::Matrix(Matrix {
+            priors: log_priors(model),
+            rows,
+        })
+    }
+
+    /// The rows of the matrix, if it is one.
+    pub(super) fn rows(&self) -> Option<&[f32]> {
+        match self {
+            Self::Matrix(matrix) => Some(matrix.rows.as_slice()),
+            Self::Postings(_) => None,
+        }
+    }
+
     /// Writes the score of each class for a document of `bag` to `scores`. Scores of one document
     /// may be shifted by a constant; only their differences mean something.
     ///
@@ -49,7 +71,7 @@ impl Weights {
 }
 
 /// ln Pr(class), minus infinity for a class without documents.
-fn log_priors(model: &SparseNb) -> Vec<f64> {
+pub(super) fn log_priors(model: &SparseNb) -> Vec<f64> {
     let documents = |class: usize| model.classes[class].documents as f64;
     let all: f64 = (0..model.classes.len()).map(documents).sum();
     let seen = model.classes.iter().filter(|class| class.documents > 0);
@@ -64,7 +86,7 @@ fn log_priors(model: &SparseNb) -> Vec<f64> {
 }
 
 /// ln (N(k) + b(k) + alpha T) of each class.
-fn log_totals(model: &SparseNb, background: &Background) -> Vec<f64> {
+pub(super) fn log_totals(model: &SparseNb, background: &Background) -> Vec<f64> {
     // Without a vocabulary there is nothing to score; the totals are to be finite all the same.
     let smoothed = model.alpha * model.terms.max(1) as f64;
     model
@@ -127,7 +149,7 @@ impl Background {
     }
 
     /// n(t,k) + b(k) q(t) of the terms for which that is not 0, by rising term.
-    fn mixed(&self, class: &ClassCounts) -> Vec<(u32, f64)> {
+    pub(super) fn mixed(&self, class: &ClassCounts) -> Vec<(u32, f64)> {
         let own = class.terms.iter().map(|(term, n)| (*term, *n as f64));
         if self.words_of(class) == 0.0 {
             return own.collect();
@@ -207,7 +229,26 @@ pub(super) struct Matrix {
     priors: Vec<f64>,
     /// w(t,k) less its maximum over k. The shift changes no difference between classes, and the
     /// classes that matter, the best ones, stay near 0, where f32 is finest.
-    rows: Vec<f32>,
+    rows: Rows,
+}
+
+/// Where the weights of a [`Matrix`] lie.
+#[derive(Clone, Debug)]
+pub(super) enum Rows {
+    Own(Vec<f32>),
+    /// In a model file; the range was checked to hold f32.
+    Mapped(Arc<Mapping>, Range<usize>),
+}
+
+impl Rows {
+    pub(super) fn as_slice(&self) -> &[f32] {
+        match self {
+            Self::Own(rows) => rows,
+            Self::Mapped(mapping, range) => {
+                <[f32]>::ref_from_bytes(&mapping[range.clone()]).unwrap_or_default()
+            }
+        }
+    }
 }
 
 impl Matrix {
@@ -240,31 +281,30 @@ impl Matrix {
         }
         Self {
             priors: log_priors(model),
-            rows,
+            rows: Rows::Own(rows),
         }
-    }
-
-    /// The count of a term as f32, which holds it exactly, and the weights of the term.
-    fn row(&self, (term, n): (u32, u32)) -> (f32, &[f32]) {
-        let width = self.priors.len();
-        let start = term as usize * width;
-        (n as f32, &self.rows[start..start + width])
     }
 
     fn score(&self, bag: &[(u32, u32)], scores: &mut Vec<f64>) {
         let mut sums = vec![0.0_f32; self.priors.len()];
         let (fours, rest) = bag.as_chunks();
+        let (weights, width) = (self.rows.as_slice(), self.priors.len());
+        // The count of a term as f32, which holds it exactly, and the weights of the term.
+        let row = |(term, n): (u32, u32)| {
+            let start = term as usize * width;
+            (n as f32, &weights[start..start + width])
+        };
         // Four rows at once: the sums are loaded and stored once for them, and four rows are on
         // their way from memory at the same time, which is what judging waits for.
         for [a, b, c, d] in fours {
-            let (a, b, c, d) = (self.row(*a), self.row(*b), self.row(*c), self.row(*d));
+            let (a, b, c, d) = (row(*a), row(*b), row(*c), row(*d));
             let rows = a.1.iter().zip(b.1).zip(c.1).zip(d.1);
             for (sum, (((wa, wb), wc), wd)) in sums.iter_mut().zip(rows) {
                 *sum += (a.0 * wa + b.0 * wb) + (c.0 * wc + d.0 * wd);
             }
         }
         for entry in rest {
-            let (n, row) = self.row(*entry);
+            let (n, row) = row(*entry);
             for (sum, weight) in sums.iter_mut().zip(row) {
                 *sum += n * weight;
             }

@@ -102,6 +102,7 @@ fn booking(n: u64, evidence: Vec<u8>) -> Event {
         title: format!("page {n}"),
         judgement: Judgement {
             log_odds: 4.0,
+            calibrated_log_odds: 4.0,
             best: vec![(3, -0.1)],
             near_focus: true,
             version: 1,

@@ -37,6 +37,8 @@ pub struct ContestSpec {
     pub crawlers: Vec<Crawler>,
     /// The topics, each a focus of its own.
     pub topics: Vec<String>,
+    /// Topics under those that are taken out of the focus again.
+    pub without: Vec<String>,
     /// Fetches that count, a crawl.
     pub budget: u64,
     /// Sets of seeds, a topic.
@@ -173,8 +175,8 @@ pub fn run(
 
 fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
     let mut jobs = Vec::new();
-    for topic in &spec.topics {
-        let focus = Focus::new([topic.clone()])?;
+    let foci = Focus::each(&spec.topics, &spec.without)?;
+    for (topic, focus) in spec.topics.iter().zip(foci) {
         let judge = Arc::new(BayesJudge::new(Arc::clone(&world.model), &focus)?);
         if let Some(labels) = &world.labels {
             labels.judge(topic)?;

@@ -14,7 +14,7 @@ use crate::critic::{BayesJudge, CriticModel, FarJudge, RemoteJudge, RemoteOption
 use crate::frontier::{FrontierStore, SledStore};
 use crate::proto::v1;
 use crate::store::StoreOptions;
-use crate::taxonomy::Focus;
+use crate::taxonomy::{Focus, FocusError};
 use crate::url::CanonicalUrl;
 
 const MODEL: &str = "critic.model";
@@ -28,24 +28,31 @@ pub(super) struct CrawlFolder {
     pub(super) judge: Judge,
 }
 
-/// A judge for `topics` from the model at `path`, and the model.
+/// The focus on the topics of a crawl, without the parts of them that it leaves out.
+fn focus_of(spec: &Spec) -> Result<Focus, FocusError> {
+    Ok(Focus::new(spec.topics.clone())?.without(spec.without.clone()))
+}
+
+/// A judge for `focus` from `model`, and the model.
 fn judge_of(
-    path: &Path,
-    topics: &[String],
+    model: CriticModel,
+    focus: &Focus,
 ) -> Result<(Arc<CriticModel>, Arc<BayesJudge>), RegistryError> {
-    let model = Arc::new(CriticModel::open(path)?);
-    let focus = Focus::new(topics.to_vec())?;
-    let judge = BayesJudge::new(Arc::clone(&model), &focus)?;
+    let model = Arc::new(model);
+    let judge = BayesJudge::new(Arc::clone(&model), focus)?;
     Ok((model, Arc::new(judge)))
 }
 
 impl CrawlFolder {
-    /// Opens the folder of an existing crawl whose focus is `topics`.
+    /// Opens the folder of an existing crawl.
     pub(super) fn open(folder: &Path) -> Result<Self, RegistryError> {
         let store = SledStore::open(&folder.join(LOG), &StoreOptions::default())?;
         let spec = Spec::check(&spec_of(&store)?)?;
         let judge = match &spec.judged_by {
-            JudgedBy::Critic(_) => Judge::Near(judge_of(&folder.join(MODEL), &spec.topics)?.1),
+            JudgedBy::Critic(_) => {
+                let model = CriticModel::open(&folder.join(MODEL))?;
+                Judge::Near(judge_of(model, &focus_of(&spec)?)?.1)
+            }
             JudgedBy::Judge(options) => Judge::Far(Arc::new(remote_judge(folder, options)?)),
         };
         Ok(Self {
@@ -75,7 +82,13 @@ impl CrawlFolder {
         now: Timestamp,
     ) -> Result<(), RegistryError> {
         let model = match &spec.judged_by {
-            JudgedBy::Critic(path) => Some(judge_of(path, &spec.topics)?.0),
+            JudgedBy::Critic(path) => {
+                let model = match path {
+                    Some(path) => CriticModel::open(path)?,
+                    None => CriticModel::general()?,
+                };
+                Some(judge_of(model, &focus_of(spec)?)?.0)
+            }
             JudgedBy::Judge(_) => None,
         };
         let seeds = seeds_of(spec, model.as_deref())?;
@@ -101,10 +114,14 @@ impl CrawlFolder {
             fs::remove_dir_all(half).map_err(|error| io(half, error))?;
         }
         fs::create_dir_all(half).map_err(|error| io(half, error))?;
-        if let JudgedBy::Critic(path) = &spec.judged_by {
-            let model = half.join(MODEL);
-            fs::copy(path, &model).map_err(|error| io(&model, error))?;
-            sync(&model)?;
+        let model = half.join(MODEL);
+        match &spec.judged_by {
+            JudgedBy::Critic(Some(critic)) => {
+                fs::copy(critic, &model).map_err(|error| io(&model, error))?;
+                sync(&model)?;
+            }
+            JudgedBy::Critic(None) => CriticModel::general()?.save(&model)?,
+            JudgedBy::Judge(_) => {}
         }
         let store = SledStore::open(&half.join(LOG), &StoreOptions::default())?;
         // The seeds have an event of their own; in the spec they would go out with every status.
@@ -179,7 +196,7 @@ fn seeds_of(spec: &Spec, model: Option<&CriticModel>) -> Result<Vec<CanonicalUrl
 
     let mut seeds = spec.seeds.clone();
     if let (Some(model), true) = (model, spec.example_seeds > 0) {
-        let focus = Focus::new(spec.topics.clone())?;
+        let focus = focus_of(spec)?;
         let mut examples: Vec<CanonicalUrl> = model
             .examples_of(&focus)?
             .into_iter()

@@ -9,6 +9,7 @@ mod archive_proxy;
 mod cli;
 mod control;
 mod crash;
+mod critic;
 mod daemon;
 mod feedback;
 mod fetch;

@@ -149,6 +149,10 @@ fn judgement(record: v1::JudgementRecord) -> Result<Judgement, DecodeError> {
     let pairs = record.classes.into_iter().zip(record.ln_posteriors);
     Ok(Judgement {
         log_odds: record.log_odds.unwrap_or_default(),
+        calibrated_log_odds: record
+            .calibrated_log_odds
+            .or(record.log_odds)
+            .unwrap_or_default(),
         best: pairs
             .map(|(class, ln)| Ok((narrow(class, "class")?, ln)))
             .collect::<Result<_, DecodeError>>()?,

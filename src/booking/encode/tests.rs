@@ -79,7 +79,7 @@ prop_compose! {
         (status, body_bytes, body_digest, truncated, links_dropped)
             in any::<(u16, u64, u64, bool, u32)>(),
         (near_focus, version) in any::<(bool, u64)>(),
-        log_odds in number(),
+        (log_odds, calibrated_log_odds) in (number(), number()),
         best in vec((any::<u16>(), number()), 0..4),
         content_type in "\\PC{0,20}",
         title in "\\PC{0,20}",
@@ -87,7 +87,7 @@ prop_compose! {
     ) -> Event {
         Event::Page(PageBooking {
             lease, status, content_type, body_bytes, body_digest, truncated, title,
-            judgement: Judgement { log_odds, best, near_focus, version },
+            judgement: Judgement { log_odds, calibrated_log_odds, best, near_focus, version },
             links, hosts, links_dropped,
             evidence: Vec::new(),
         })
@@ -343,6 +343,7 @@ fn a_link_costs_nine_bytes_where_all_have_one_priority_and_none_is_refused() {
             title: "Department of Computer Science: People".into(),
             judgement: Judgement {
                 log_odds: 3.25,
+                calibrated_log_odds: 1.5,
                 best: vec![(3, -0.1), (4, -2.0), (5, -4.0)],
                 near_focus: true,
                 version: 1,

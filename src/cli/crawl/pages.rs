@@ -45,7 +45,7 @@ enum Format {
     Jsonl,
 }
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 20] = [
     "event",
     "n",
     "url",
@@ -65,6 +65,7 @@ const COLUMNS: [&str; 19] = [
     "found_on",
     "failure",
     "critic_version",
+    "calibrated_relevance",
 ];
 
 pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
@@ -114,5 +115,6 @@ fn cells(row: &v1::PageRow) -> [String; COLUMNS.len()] {
         row.found_on.clone(),
         row.failure.clone(),
         row.critic_version.to_string(),
+        format!("{:.6}", row.calibrated_relevance),
     ]
 }

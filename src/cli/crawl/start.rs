@@ -16,8 +16,8 @@ use crate::proto::v1;
 /// What a crawl is told: flags go before the spec file.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Name of the crawl: letters, digits, `-`, `_`, `.`
-    name: String,
+    /// Name of the crawl: letters, digits, `-`, `_`, `.` [default: the last part of its first topic]
+    name: Option<String>,
 
     /// Seed URLs
     seeds: Vec<String>,
@@ -30,7 +30,12 @@ pub(in crate::cli) struct Args {
     #[arg(short, long, value_name = "TOPIC")]
     topic: Vec<String>,
 
-    /// The critic's model file
+    /// Topic under one of those that is taken out of the focus again (again for more)
+    #[arg(long, value_name = "TOPIC")]
+    without: Vec<String>,
+
+    /// The critic's model file [default: the general critic that comes with the program;
+    /// `apprentice critic info general` lists its topics]
     #[arg(short, long, value_name = "FILE", conflicts_with = "judge")]
     critic: Option<PathBuf>,
 
@@ -54,9 +59,9 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "baseline|baseline-first|breadth-first")]
     order: Option<String>,
 
-    /// Seed of all chance in the crawl
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    /// Seed URL (again for more); or a number: the seed of all chance in the crawl
+    #[arg(long, value_name = "URL|N")]
+    seed: Vec<String>,
 
     /// Print the crawl as JSON
     #[arg(long)]
@@ -94,9 +99,26 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
         Some(path) => read_spec(path)?,
         None => v1::CrawlSpec::default(),
     };
-    spec.name = args.name;
+    let mut seeds = args.seeds;
+    let name = match args.name {
+        // A URL cannot be a name: it is the first seed of a crawl without one.
+        Some(url) if url.contains("://") => {
+            seeds.insert(0, url);
+            None
+        }
+        name => name,
+    };
+    for seed in args.seed {
+        match seed.parse() {
+            Ok(number) => spec.seed = number,
+            Err(_) => seeds.push(seed),
+        }
+    }
     if !args.topic.is_empty() {
         spec.topics = args.topic;
+    }
+    if !args.without.is_empty() {
+        spec.without = args.without;
     }
     if let Some(path) = args.critic {
         spec.critic = absolute(&path)?;
@@ -108,7 +130,8 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     if args.judge.is_given() {
         args.judge.put_over(spec.judge.get_or_insert_default())?;
     }
-    spec.seeds.extend(args.seeds);
+    spec.name = name.unwrap_or_else(|| name_of(&spec.topics));
+    spec.seeds.extend(seeds);
     if let Some(path) = &args.seeds_file {
         spec.seeds.extend(read_url_file(path)?);
     }
@@ -116,10 +139,22 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     spec.budget = args.budget.unwrap_or(spec.budget);
     spec.contact = args.contact.unwrap_or(spec.contact);
     spec.order = args.order.unwrap_or(spec.order);
-    spec.seed = args.seed.unwrap_or(spec.seed);
     args.scope.put_over(spec.scope.get_or_insert_default());
     args.limits.put_over(spec.limits.get_or_insert_default());
     Ok(spec)
+}
+
+/// A name for a crawl on `topics`: the last part of the first one, of what a name may hold.
+fn name_of(topics: &[String]) -> String {
+    let topic = topics.first().map_or("", |topic| topic.trim_matches('/'));
+    let last = topic.rsplit('/').next().unwrap_or_default();
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let name: String = last
+        .chars()
+        .map(|letter| if fits(letter) { letter } else { '-' })
+        .take(60)
+        .collect();
+    name.to_lowercase()
 }
 
 /// A spec file: the fields of `apprentice.v1.CrawlSpec` in TOML. Paths in it are relative to it.

@@ -42,6 +42,16 @@ pub(super) fn state_name(crawl: &v1::Crawl) -> &'static str {
     }
 }
 
+/// The topics, and what is taken out of them.
+fn focus(spec: &v1::CrawlSpec) -> String {
+    let topics = spec.topics.join(", ");
+    if spec.without.is_empty() {
+        topics
+    } else {
+        format!("{topics} without {}", spec.without.join(", "))
+    }
+}
+
 fn render(crawl: &v1::Crawl) -> String {
     let spec = crawl.spec.clone().unwrap_or_default();
     let budget = match spec.budget {
@@ -51,7 +61,7 @@ fn render(crawl: &v1::Crawl) -> String {
     let mut lines = vec![
         ("crawl", crawl.name.clone()),
         ("state", format!("{} ({})", state_name(crawl), crawl.reason)),
-        ("topic", spec.topics.join(", ")),
+        ("topic", focus(&spec)),
         ("critic", critic(crawl)),
         ("judge", spec.judge.unwrap_or_default().address),
         ("order", order_name(spec.order)),

@@ -15,7 +15,7 @@ const TERMS_SHOWN: usize = 6;
 /// Which model.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The model
+    /// The model; `general` is the one that comes with the program
     model: PathBuf,
 
     /// Print it as JSON
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let model = CriticModel::open(&args.model)?;
+    let model = CriticModel::open_or_general(&args.model)?;
     let training = model.training();
     let classes: Vec<_> = model.classes().iter().zip(0..).collect();
     if args.json {

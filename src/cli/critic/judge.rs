@@ -13,7 +13,7 @@ use crate::cli::connect::DaemonArgs;
 use crate::cli::output::{complain, say, say_json};
 use crate::clock::SystemClock;
 use crate::critic::examples::page_of_bytes;
-use crate::critic::{BayesJudge, CriticModel, PageJudge, Verdict};
+use crate::critic::{BayesJudge, CriticModel, PageJudge, Verdict, relevance_of};
 use crate::fetch::{GuardRules, HttpSettings, HttpSource, Outcome, Request, Source};
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
 use crate::taxonomy::Focus;
@@ -27,7 +27,7 @@ const REDIRECTS_MAX: usize = 10;
 /// What is judged, by which critic.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The model
+    /// The model; `general` is the one that comes with the program
     model: PathBuf,
 
     /// Files or http(s) URLs; `-` or nothing is standard input
@@ -36,6 +36,10 @@ pub(in crate::cli) struct Args {
     /// Topic of the focus: its relevance is given as well (again for more)
     #[arg(short, long, value_name = "TOPIC")]
     topic: Vec<String>,
+
+    /// Topic under one of those that is taken out of the focus again (again for more)
+    #[arg(long, value_name = "TOPIC", requires = "topic")]
+    without: Vec<String>,
 
     /// Who asks, for URLs: e-mail address or URL, sent in the User-Agent
     #[arg(long, env = "APPRENTICE_CONTACT", value_name = "CONTACT")]
@@ -51,7 +55,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
-    let model = Arc::new(CriticModel::open(&args.model)?);
+    let model = Arc::new(CriticModel::open_or_general(&args.model)?);
     let names = model.class_names().to_vec();
     // Without a topic there is no relevance to give, but a judge needs a focus: the first class.
     let topics = if args.topic.is_empty() {
@@ -59,7 +63,7 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
     } else {
         args.topic.clone()
     };
-    let judge = BayesJudge::new(model, &Focus::new(topics)?)?;
+    let judge = BayesJudge::new(model, &Focus::new(topics)?.without(args.without.clone()))?;
     let inputs = if args.inputs.is_empty() {
         vec!["-".to_owned()]
     } else {
@@ -103,6 +107,7 @@ fn show(
         (name, f64::from(score.log_posterior).exp())
     });
     let relevance = (!args.topic.is_empty()).then(|| verdict.relevance());
+    let calibrated = relevance_of(verdict.calibrated_log_odds);
     if args.json {
         let best: Vec<_> = best
             .map(|(topic, posterior)| json!({ "topic": topic, "posterior": posterior }))
@@ -113,6 +118,7 @@ fn show(
             "words": page.words.len(),
             "relevance": relevance,
             "log_odds": relevance.map(|_| verdict.log_odds),
+            "calibrated_relevance": relevance.map(|_| calibrated),
             "best": best,
         }));
     }
@@ -121,7 +127,7 @@ fn show(
         .collect();
     let relevance = relevance.map_or(String::new(), |relevance| {
         format!(
-            "relevance {relevance:.4} (log odds {:.1}); ",
+            "relevance {relevance:.4} (log odds {:.1}, calibrated {calibrated:.4}); ",
             verdict.log_odds
         )
     });

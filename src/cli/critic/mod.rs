@@ -1,10 +1,13 @@
 //! `apprentice critic`: works on files; no daemon is needed.
 
+mod calibration;
+mod counts;
 mod eval;
 mod examples;
 mod figures;
 mod info;
 mod judge;
+mod terms;
 mod train;
 
 use std::process::ExitCode;
@@ -22,8 +25,14 @@ pub(super) enum Command {
     Judge(judge::Args),
     /// How often a critic is right: on held-out pages, on other examples, or by cross-validation
     Eval(eval::Args),
+    /// Does relevance mean what it says? Raw and calibrated, on labelled pages of a crawl
+    Calibration(calibration::Args),
+    /// Write pages as the counts of words that a critic sees, to compare it with other programs
+    Counts(counts::Args),
     /// What a model file holds
     Info(info::Args),
+    /// The words that speak for a topic
+    Terms(terms::Args),
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result<ExitCode> {
@@ -31,6 +40,11 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Train(args) => tokio::task::spawn_blocking(move || train::run(&args)).await?,
         Command::Judge(args) => judge::run(daemon, args).await,
         Command::Eval(args) => tokio::task::spawn_blocking(move || eval::run(&args)).await?,
+        Command::Calibration(args) => {
+            tokio::task::spawn_blocking(move || calibration::run(&args)).await?
+        }
+        Command::Counts(args) => tokio::task::spawn_blocking(move || counts::run(&args)).await?,
         Command::Info(args) => info::run(&args),
+        Command::Terms(args) => terms::run(&args),
     }
 }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use super::examples::ExampleArgs;
 use super::figures;
-use crate::cli::output::{say, say_json};
+use crate::cli::output::{complain, say, say_json};
 use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::learn;
-use crate::critic::{Origin, Priors, TrainParams, Trainer};
+use crate::critic::{Layout, Origin, Priors, TrainParams, Trainer};
 
 /// What to train from, and how.
 #[derive(Debug, clap::Args)]
@@ -19,6 +19,10 @@ pub(in crate::cli) struct Args {
     /// Where the model goes
     #[arg(short, long, value_name = "MODEL")]
     out: PathBuf,
+
+    /// Write a small file to hand on: counts alone, from which the weights are derived at each start
+    #[arg(long)]
+    packed: bool,
 
     /// A word stands in at least this many pages [default: a hundredth of the pages, 1 to 5]
     #[arg(long, value_name = "N")]
@@ -39,6 +43,10 @@ pub(in crate::cli) struct Args {
     /// Larger classes are likelier before a word is read (else all are equal)
     #[arg(long)]
     size_priors: bool,
+
+    /// Leave the addresses of the examples out of the model; a crawl cannot start from them then
+    #[arg(long)]
+    no_addresses: bool,
 
     /// Seed of the split into training and held-out pages
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -65,6 +73,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     args.examples
         .read(|example| Ok(learn(&mut trainer, &example)?))?;
+    let (shared, first) = trainer.shared();
+    for example in first {
+        complain(&format!(
+            "{} stands under {} and under {}; it trains both",
+            example.example, example.first, example.second
+        ));
+    }
+    if shared > first.len() as u64 {
+        complain(&format!("{shared} examples in all stand under two topics"));
+    }
     let set = trainer.ready()?;
     let model = set.train(Origin {
         trained_at: SystemClock::new().now(),
@@ -72,7 +90,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sources: args.examples.sources(),
         version: 1,
     })?;
-    model.save(&args.out)?;
+    let model = if args.no_addresses {
+        model.without_addresses()
+    } else {
+        model
+    };
+    let layout = if args.packed {
+        Layout::Packed
+    } else {
+        Layout::Mapped
+    };
+    model.save_as(&args.out, layout)?;
     let held_out = model.training().held_out.figures(10);
     if args.json {
         say_json(&held_out)?;

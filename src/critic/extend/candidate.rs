@@ -301,6 +301,11 @@ impl Extension<'_> {
         let mut held_out = Evaluation {
             topics: classes.iter().map(|class| class.topic.clone()).collect(),
             log_loss_sum: old.held_out.log_loss_sum + checked.log_loss_sum,
+            // The examples of a new topic are too few to calibrate by: of them the raw loss counts,
+            // and the reliability stays that of the others.
+            calibrated_log_loss_sum: old.held_out.calibrated_log_loss_sum + checked.log_loss_sum,
+            raw: old.held_out.raw.clone(),
+            calibrated: old.held_out.calibrated.clone(),
             ..Evaluation::default()
         };
         let cells = old.held_out.cells.iter().chain(&checked.cells);
@@ -339,6 +344,10 @@ impl Extension<'_> {
             seed: old.seed,
             skipped: old.skipped + self.skipped.len() as u64,
             held_out,
+            calibration: old
+                .calibration
+                .as_ref()
+                .map(|calibration| calibration.reordered(order)),
         }
     }
 

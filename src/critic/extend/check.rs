@@ -70,6 +70,7 @@ impl Extension<'_> {
         };
         let fold_of = split::folds(
             &vec![0; self.pages.len()],
+            &split::Twins::default(),
             self.params.folds.clamp(2, self.pages.len().max(2)),
             self.params.seed,
         );

@@ -129,6 +129,7 @@ fn checked(verdict: &v1::Verdict, version: u64, classes: &Numbers) -> Result<Ver
     }
     Ok(Verdict {
         log_odds: narrow(log_odds),
+        calibrated_log_odds: narrow(log_odds),
         best,
         near_focus: verdict.near_focus.unwrap_or(log_odds >= 0.0),
         version,

@@ -252,6 +252,7 @@ pub(super) fn page_booking(
         title: String::new(),
         judgement: Judgement {
             log_odds: 0.0,
+            calibrated_log_odds: 0.0,
             best: Vec::new(),
             near_focus: false,
             version: 1,

@@ -1,0 +1,109 @@
+"""Is the critic's naive Bayes that of scikit-learn, and how much faster is it?
+
+    python3 -m venv target/sklearn && target/sklearn/bin/pip install scikit-learn
+    cargo bench --no-run --bench critic_scale          (prints the path of BENCH)
+    target/sklearn/bin/python scripts/against_sklearn.py equal BENCH counts.svm ALPHA [FOLDS]
+    target/sklearn/bin/python scripts/against_sklearn.py time  BENCH counts.svm ALPHA [ROUNDS]
+
+counts.svm comes from `apprentice critic counts MODEL EXAMPLES --out DIR` or from `BENCH write FILE`.
+
+equal: each K-th document is predicted from the others by both, same counts, same vocabulary, flat
+priors, float64 on both sides of the comparison; every difference is printed with its margin.
+time: both fit all documents and predict all of them from counts that lie in memory (CSR). Timed are
+MultinomialNB.fit and .predict here, Fit::fit and Predict::predict there, each on one core; the best
+of ROUNDS counts, in seconds on the core (others may use the machine). Reading the file is not timed on either side.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+from sklearn.naive_bayes import MultinomialNB
+
+
+def load(path):
+    counts, labels = load_svmlight_file(path, zero_based=True)
+    return counts, labels.astype(int)
+
+
+def critic(alpha):
+    return MultinomialNB(alpha=alpha, fit_prior=False, force_alpha=True)
+
+
+def equal(bench, path, alpha, folds=5):
+    counts, labels = load(path)
+    theirs = np.zeros(len(labels), dtype=int)
+    margin = np.zeros(len(labels))
+    for fold in range(folds):
+        out = np.arange(len(labels)) % folds == fold
+        model = critic(alpha).fit(counts[~out], labels[~out])
+        joint = model.predict_joint_log_proba(counts[out])
+        theirs[out] = model.classes_[joint.argmax(axis=1)]
+        joint.sort(axis=1)
+        margin[out] = joint[:, -1] - joint[:, -2]
+    with tempfile.NamedTemporaryFile("r") as out:
+        subprocess.run([bench, "folds", path, str(alpha), str(folds), out.name], check=True)
+        lines = [line.split() for line in out]
+    ours = np.array([int(line[0]) for line in lines])
+    our_margin = np.array([float(line[1]) for line in lines])
+    differ = np.flatnonzero(ours != theirs)
+    print(
+        f"{path}: {len(labels)} documents, {counts.shape[1]} terms, {labels.max() + 1} classes, "
+        f"alpha {alpha}, {folds} folds: {len(differ)} predictions differ; accuracy "
+        f"{(ours == labels).mean():.4f} here, {(theirs == labels).mean():.4f} there; "
+        f"margins differ by at most {np.abs(margin - our_margin).max():.1e}"
+    )
+    empty = np.asarray(counts.sum(axis=1)).ravel() == 0
+    for place in differ:
+        why = "no known term: all classes tie" if empty[place] else "a tie in floating point"
+        print(
+            f"  document {place} (class {labels[place]}): here {ours[place]}, there {theirs[place]}; "
+            f"best and second best differ by {margin[place]:.1e} there, {our_margin[place]:.1e} here: {why}"
+        )
+
+
+def best_of(rounds, run):
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        made = run()
+        times.append(time.process_time() - start)
+    return min(times), made
+
+
+def timed(bench, path, alpha, rounds=3):
+    counts, labels = load(path)
+    fit, model = best_of(rounds, lambda: critic(alpha).fit(counts, labels))
+    predict, said = best_of(rounds, lambda: model.predict(counts))
+    ours = {"fit": [], "predict": []}
+    for _ in range(rounds):
+        run = subprocess.run(
+            [bench, "time", path, str(alpha)], check=True, capture_output=True, text=True
+        )
+        for line in run.stdout.splitlines():
+            what, _, rest = line.partition(": ")
+            if what in ours:
+                ours[what].append(float(rest.split()[0]))
+    right = run.stdout.splitlines()[-1]
+    print(
+        f"{path}: {len(labels)} documents, {counts.shape[1]} terms, {labels.max() + 1} classes, "
+        f"alpha {alpha}; scikit-learn right: {(said == labels).sum()}, here {right}"
+    )
+    for what, theirs in (("fit", fit), ("predict", predict)):
+        mine = min(ours[what])
+        print(
+            f"  {what}: scikit-learn {theirs:.4f} s, here {mine:.4f} s: {theirs / mine:.1f} times"
+        )
+
+
+if __name__ == "__main__":
+    mode, bench, path, alpha, *rest = sys.argv[1:]
+    run = {"equal": equal, "time": timed}[mode]
+    run(bench, path, float(alpha), *map(int, rest))

@@ -1,0 +1,111 @@
+//! The critic's commands: golden outputs, and what examples that cannot train are told.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::support::daemon::Home;
+
+fn outputs(home: &Home, commands: &[&str]) -> String {
+    let mut all = String::new();
+    for command in commands {
+        let args: Vec<&str> = command.split(' ').collect();
+        let said = home.run(&args);
+        writeln!(all, "$ apprentice {command}\n{}", said.done()).unwrap();
+    }
+    all
+}
+
+/// Ten pages a topic, of words of their own and of others.
+fn table(home: &Home) {
+    let mut table = "topic,url,text\n".to_owned();
+    for (topic, words) in [
+        ("science/bio", "cell gene enzyme tissue membrane"),
+        ("science/bio/birds", "feather beak nest gene wing"),
+        ("sports", "goal team coach league season"),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        for number in 0..10 {
+            let own: Vec<&str> = (0..3)
+                .map(|at| words[(number + at) % words.len()])
+                .collect();
+            writeln!(
+                table,
+                "{topic},http://{}.test/{number},a page of {}",
+                topic.replace('/', "-"),
+                own.join(" ")
+            )
+            .unwrap();
+        }
+    }
+    fs::write(home.path("table.csv"), table).unwrap();
+}
+
+#[test]
+fn outputs_are_as_they_were() {
+    let home = Home::new();
+    table(&home);
+    insta::assert_snapshot!(outputs(
+        &home,
+        &[
+            "critic train --examples table.csv --out t.critic",
+            "critic eval t.critic",
+            "critic eval t.critic --examples table.csv --topic science --without science/bio/birds",
+            "critic eval --examples table.csv --folds 5",
+            "critic terms t.critic science -n 3",
+        ],
+    ));
+}
+
+#[test]
+fn the_general_critic_comes_with_the_program() {
+    let home = Home::new();
+    insta::assert_snapshot!(outputs(
+        &home,
+        &[
+            "critic eval general",
+            "critic terms general Science/Biology/Birds -n 10"
+        ],
+    ));
+}
+
+#[test]
+fn examples_that_cannot_train_are_named() {
+    let home = Home::new();
+    let mut all = String::new();
+    for (name, rows) in [
+        (
+            "unusable.csv",
+            "a,http://x/1,some words\na,http://x/2,more words\nb,http://x/3,\n",
+        ),
+        (
+            "empty.csv",
+            "a,http://x/1,some words\n,http://x/2,more words\n",
+        ),
+        (
+            "single.csv",
+            "a,http://x/1,some words\na,http://x/2,more words\nb,http://x/3,other\n",
+        ),
+    ] {
+        fs::write(home.path(name), format!("topic,url,text\n{rows}")).unwrap();
+        let said = home.run(&["critic", "train", "--examples", name, "--out", "t.critic"]);
+        assert_eq!(said.code, Some(1), "{}", said.err);
+        let error = said.err.lines().last().unwrap_or_default().to_owned();
+        writeln!(all, "{name}: {error}").unwrap();
+        assert!(!home.path("t.critic").exists());
+    }
+    table(&home);
+    let shared = "sports,http://science-bio.test/3,cell gene\n";
+    let twice = fs::read_to_string(home.path("table.csv")).unwrap() + shared;
+    fs::write(home.path("table.csv"), twice).unwrap();
+    let said = home.run(&[
+        "critic",
+        "train",
+        "--examples",
+        "table.csv",
+        "--out",
+        "t.critic",
+    ]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    writeln!(all, "table.csv: {}", said.err).unwrap();
+    insta::assert_snapshot!(all);
+}
