@@ -4,65 +4,103 @@
 //! many documents only some classes at a time are scored, so few that their weights of all terms stay
 //! in the cache, for all documents; each keeps the best class so far.
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::thread;
+
 use sprs::CsMat;
 
 use crate::critic::bayes::SparseNb;
 use crate::critic::weights::{Background, log_priors, log_totals, narrow};
 
+/// A core of its own is worth its while for so many documents.
+const DOCUMENTS_A_CORE: usize = 2_000;
+
 /// For each row of `documents` the number of its best class; of equally good ones the first.
 pub(super) fn best_classes(model: &SparseNb, documents: &CsMat<f32>) -> Vec<usize> {
     let made = Made::of(model);
-    // As wide as the classes need, and no wider than the cache holds for all terms.
-    match model.classes.len() {
-        0..=8 => made.best::<8>(documents),
-        9..=16 => made.best::<16>(documents),
-        17..=32 => made.best::<32>(documents),
-        _ => made.best::<64>(documents),
-    }
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let workers = (documents.rows() / DOCUMENTS_A_CORE).clamp(1, cores);
+    let part = documents.rows().div_ceil(workers).max(1);
+    let parts = (0..documents.rows()).step_by(part);
+    let parts = parts.map(|start| start..documents.rows().min(start + part));
+    thread::scope(|scope| {
+        let made = &made;
+        let workers: Vec<_> = parts
+            .map(|rows| scope.spawn(move || made.best_of(documents, rows)))
+            .collect();
+        let joined = workers.into_iter().map(|worker| match worker.join() {
+            Ok(best) => best,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.flatten().collect()
+    })
 }
 
 /// What all blocks of classes need.
-struct Made<'a> {
-    model: &'a SparseNb,
-    background: Background,
+struct Made {
     priors: Vec<f64>,
-    totals: Vec<f64>,
+    /// Weights of the terms that a class has, less the shift of the term.
+    seen: Vec<Vec<(u32, f32)>>,
+    /// Weight of a term that a class has not, without the shift.
+    unseen: Vec<f64>,
     /// Of each term the greatest weight of a class that has it: weights are taken less that, which
     /// changes no difference between classes and keeps those that matter near 0, where f32 is finest.
     shifts: Vec<f64>,
 }
 
-impl<'a> Made<'a> {
-    fn of(model: &'a SparseNb) -> Self {
+impl Made {
+    fn of(model: &SparseNb) -> Self {
         let background = Background::of(model);
         let totals = log_totals(model, &background);
+        let log_alpha = model.alpha.ln();
+        let unseen: Vec<f64> = totals.iter().map(|total| log_alpha - total).collect();
         let mut shifts = vec![f64::NEG_INFINITY; model.terms];
-        let least = totals.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut seen = Vec::with_capacity(model.classes.len());
         for (class, total) in model.classes.iter().zip(&totals) {
-            for (term, n) in background.mixed(class) {
-                let shift = &mut shifts[term as usize];
-                *shift = shift.max((n + model.alpha).ln() - total);
+            let mut weights = background.mixed(class);
+            for (term, n) in &mut weights {
+                *n = (*n + model.alpha).ln() - total;
+                let shift = &mut shifts[*term as usize];
+                *shift = shift.max(*n);
             }
+            seen.push(weights);
         }
+        let most = unseen.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         for shift in shifts.iter_mut().filter(|shift| shift.is_infinite()) {
-            *shift = model.alpha.ln() - least;
+            *shift = most;
         }
+        let less = |(term, weight): (u32, f64)| (term, narrow(weight - shifts[term as usize]));
+        let seen = seen
+            .into_iter()
+            .map(|weights| weights.into_iter().map(less).collect());
         Self {
-            model,
             priors: log_priors(model),
-            background,
-            totals,
+            seen: seen.collect(),
+            unseen,
             shifts,
         }
     }
 
-    fn best<const WIDTH: usize>(&self, documents: &CsMat<f32>) -> Vec<usize> {
-        let mut best = vec![(0, f64::NEG_INFINITY); documents.rows()];
-        let mut rows = vec![[0.0_f32; WIDTH]; self.model.terms];
-        for first in (0..self.model.classes.len()).step_by(WIDTH) {
+    /// As wide as the classes need, and no wider than the registers hold.
+    fn best_of(&self, documents: &CsMat<f32>, rows: Range<usize>) -> Vec<usize> {
+        match self.priors.len() {
+            0..=8 => self.best::<8>(documents, rows),
+            9..=16 => self.best::<16>(documents, rows),
+            _ => self.best::<32>(documents, rows),
+        }
+    }
+
+    fn best<const WIDTH: usize>(&self, documents: &CsMat<f32>, range: Range<usize>) -> Vec<usize> {
+        let mut best = vec![(0, f64::NEG_INFINITY); range.len()];
+        let mut rows = vec![[0.0_f32; WIDTH]; self.shifts.len()];
+        for first in (0..self.priors.len()).step_by(WIDTH) {
             self.fill(first, &mut rows);
             let priors = self.priors.iter().skip(first).take(WIDTH);
-            for (document, best) in documents.outer_iterator().zip(&mut best) {
+            for (document, best) in range.clone().zip(&mut best) {
+                let Some(document) = documents.outer_view(document) else {
+                    continue;
+                };
                 let mut sums = [0.0_f32; WIDTH];
                 for (term, n) in document.iter() {
                     for (sum, weight) in sums.iter_mut().zip(&rows[term]) {
@@ -82,21 +120,21 @@ impl<'a> Made<'a> {
 
     /// The weights of the classes from `first` on.
     fn fill<const WIDTH: usize>(&self, first: usize, rows: &mut [[f32; WIDTH]]) {
-        let log_alpha = self.model.alpha.ln();
         let mut unseen = [0.0_f64; WIDTH];
-        for (unseen, total) in unseen.iter_mut().zip(self.totals.iter().skip(first)) {
-            *unseen = log_alpha - total;
-        }
+        let of_classes = self.unseen.iter().skip(first);
+        unseen
+            .iter_mut()
+            .zip(of_classes)
+            .for_each(|(to, from)| *to = *from);
         for (row, shift) in rows.iter_mut().zip(&self.shifts) {
             for (weight, unseen) in row.iter_mut().zip(&unseen) {
                 *weight = narrow(unseen - shift);
             }
         }
-        let classes = self.model.classes.iter().zip(&self.totals).skip(first);
-        for (place, (class, total)) in classes.take(WIDTH).enumerate() {
-            for (term, n) in self.background.mixed(class) {
-                let weight = (n + self.model.alpha).ln() - total - self.shifts[term as usize];
-                rows[term as usize][place] = narrow(weight);
+        let classes = self.seen.iter().skip(first).take(WIDTH);
+        for (place, weights) in classes.enumerate() {
+            for (term, weight) in weights {
+                rows[*term as usize][place] = *weight;
             }
         }
     }

@@ -4,7 +4,7 @@
 //! 0 and 1 however often it errs. One temperature for all pages (Guo, Pleiss, Sun, Weinberger, ICML
 //! 2017) does not mend that: the longer the page, the more it overrates itself. The calibrated score
 //! of class k for a page of n terms is therefore
-//! z(k) = exp(log_scale) n^(-exponent) (score(k) - best score) + offset(k),
+//! `z(k) = exp(log_scale) n^(-exponent) (score(k) - best score) + offset(k)`,
 //! and its softmax the calibrated posterior: temperature scaling whose temperature rises with the
 //! length, and vector scaling's offsets (the same paper, section 4.2). It is fitted by the log loss
 //! on pages that the scoring model was not trained on.
@@ -141,7 +141,9 @@ fn mean_loss(pages: &[&Scored], point: &[f64], gradient: &mut [f64]) -> f64 {
         gradient[1] -= by_factor * log_length;
     }
     let pages = pages.len() as f64;
-    gradient.iter_mut().for_each(|part| *part /= pages);
+    for part in gradient.iter_mut() {
+        *part /= pages;
+    }
     let mut penalty = 0.0;
     for (part, offset) in gradient[2..].iter_mut().zip(offsets) {
         *part += 2.0 * OFFSET_PENALTY * offset;

@@ -256,14 +256,16 @@ fn check_sum(section: &[u8], wanted: u64) -> Result<(), String> {
     }
 }
 
+/// -0 and minus infinity: of numbers that are not positive the bits rise from the one to the other. 0
+/// is the best weight of a row.
+const ZERO_BELOW: u32 = 0x8000_0000;
+const INFINITE: u32 = 0xff80_0000;
+
 /// Weights are at most 0 by construction, and no number that is none gets into a verdict.
 fn check_rows(rows: &[u8], wanted: u64) -> Result<(), String> {
     check_sum(rows, wanted)?;
-    // Of non-positive numbers the bits rise from -0 to minus infinity; 0 is the best weight of a row.
-    const ZERO_BELOW: u32 = 0x8000_0000;
-    const INFINITE: u32 = 0xff80_0000;
     let sound = |bits: u32| bits == 0 || (ZERO_BELOW..INFINITE).contains(&bits);
-    if rows.len() % 4 == 0 && words(rows).fold(true, |all, bits| all & sound(bits)) {
+    if rows.len().is_multiple_of(4) && words(rows).fold(true, |all, bits| all & sound(bits)) {
         Ok(())
     } else {
         Err("a weight is no number that is at most 0".to_owned())
@@ -288,12 +290,12 @@ impl Entries<'_> {
         let fits = self.starts.is_sorted()
             && self.starts.first() == Some(&0)
             && self.starts.last() == Some(&entries)
-            && self.terms.len() % 4 == 0
+            && self.terms.len().is_multiple_of(4)
             && self.counts.len() == self.terms.len();
         if !fits {
             return Err("its classes have not the entries that it holds".to_owned());
         }
-        if words(self.counts).fold(false, |any, count| any | (count == 0)) {
+        if words(self.counts).fold(0, |zeros, count| zeros + u32::from(count == 0)) > 0 {
             return Err("a count is 0".to_owned());
         }
         let next = words(self.terms.get(4..).unwrap_or_default());

@@ -82,7 +82,9 @@ fn downhill(gradient: &[f64], memory: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<f6
     }
     if let Some((moved, turned)) = memory.back() {
         let scale = dot(moved, turned) / dot(turned, turned);
-        direction.iter_mut().for_each(|part| *part *= scale);
+        for part in &mut direction {
+            *part *= scale;
+        }
     }
     for ((moved, turned), share) in memory.iter().zip(shares.into_iter().rev()) {
         let back = dot(turned, &direction) / dot(moved, turned);

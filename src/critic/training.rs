@@ -66,21 +66,8 @@ impl TrainingSet {
             self.params.held_out_share,
             self.params.seed,
         );
-        let (rest, apart) = part(&all, &out);
-        let alpha = self.alpha(&rest)?;
-        let scored = self.score_out_of_fold(&all, alpha)?;
-        let of_the_rest: Vec<&Scored> = scored
-            .iter()
-            .filter(|(place, _)| !out[*place])
-            .map(|(_, scored)| scored)
-            .collect();
-        let held_out = self.judge(
-            &self.fit(&rest, alpha)?,
-            &apart,
-            Calibration::fit(&of_the_rest).as_ref(),
-        );
-        let of_all: Vec<&Scored> = scored.iter().map(|(_, scored)| scored).collect();
-        let calibration = Calibration::fit(&of_all);
+        let alpha = self.alpha(&part(&all, &out).0)?;
+        let (calibration, held_out) = self.calibrate(&all, &out, alpha)?;
         let fitted = self.fit(&all, alpha)?;
         let cut = self.cut(all.len());
         if fitted.terms.is_empty() {
@@ -130,6 +117,30 @@ impl TrainingSet {
             },
         )
         .with_reserve(Some(reserve)))
+    }
+
+    /// The calibration of a critic trained on all of `pages`, and how good one is that was trained and
+    /// calibrated on those that are not `out`, on those that are.
+    fn calibrate(
+        &self,
+        pages: &[&TrainingPage],
+        out: &[bool],
+        alpha: f64,
+    ) -> Result<(Option<Calibration>, Evaluation), TrainError> {
+        let (rest, apart) = part(pages, out);
+        let scored = self.score_out_of_fold(pages, alpha)?;
+        let of_the_rest: Vec<&Scored> = scored
+            .iter()
+            .filter(|(place, _)| !out[*place])
+            .map(|(_, scored)| scored)
+            .collect();
+        let held_out = self.judge(
+            &self.fit(&rest, alpha)?,
+            &apart,
+            Calibration::fit(&of_the_rest).as_ref(),
+        );
+        let of_all: Vec<&Scored> = scored.iter().map(|(_, scored)| scored).collect();
+        Ok((Calibration::fit(&of_all), held_out))
     }
 
     /// Judges each page by a critic that was trained on the pages of the other folds.

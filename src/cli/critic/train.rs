@@ -12,6 +12,7 @@ use crate::critic::{Layout, Origin, Priors, TrainParams, Trainer};
 
 /// What to train from, and how.
 #[derive(Debug, clap::Args)]
+#[allow(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     examples: ExampleArgs,
