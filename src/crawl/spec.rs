@@ -433,7 +433,12 @@ mod tests {
             address: address.into(),
             ..Default::default()
         };
-        assert!(problem_of(|s| s.critic.clear()).contains("`critic`: nothing judges"));
+        let mut general = spec();
+        general.critic.clear();
+        assert_eq!(
+            Spec::check(&general).unwrap().judged_by,
+            JudgedBy::Critic(None)
+        );
         let problem = problem_of(|s| s.judge = Some(judge("http://127.0.0.1:1")));
         assert!(problem.contains("only one can judge"), "{problem}");
         let with = |change: fn(&mut v1::CrawlSpec)| {
@@ -455,6 +460,8 @@ mod tests {
         assert!(problem.unwrap_err().to_string().contains("`judge.address`"));
         let problem = with(|s| s.judge.as_mut().unwrap().deadline_ms = 700_000);
         assert!(problem.unwrap_err().to_string().contains("600000"));
+        let problem = with(|s| s.without.push("a/b".into()));
+        assert!(problem.unwrap_err().to_string().contains("`without`"));
         let problem = with(|s| s.example_seeds = 1);
         assert!(problem.unwrap_err().to_string().contains("`example_seeds`"));
     }

@@ -119,7 +119,12 @@ async fn the_critic_and_the_same_critic_behind_grpc_conform_and_agree() {
     let far = Arc::new(remote(&server.address, TOPIC));
     let far_judge = async |pages: &[(CanonicalUrl, Page)]| ask(&far, pages).await;
     let fars = conforms(far_judge, || far.class_names().len()).await;
+    // A judge elsewhere says one value; the calibrated one stays with the critic.
+    let said = nears.into_iter().map(|verdict| Verdict {
+        calibrated_log_odds: verdict.log_odds,
+        ..verdict
+    });
     // The last page is cut on its way.
-    assert_eq!(nears[..102], fars[..102]);
+    assert!(said.take(102).eq(fars.into_iter().take(102)));
     assert_eq!(far.class_names().to_vec(), near.class_names());
 }
