@@ -122,22 +122,6 @@ fn core_seconds() -> f64 {
     nanos.unwrap_or_default() / 1e9
 }
 
-/// Time that all threads of this process had a core, those that are done among them, in ticks of 10 ms.
-fn all_cores_seconds() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace();
-    // utime and stime are the fields 14 and 15 of all, 12 and 13 of those after the name.
-    let ticks = fields
-        .skip(11)
-        .take(2)
-        .filter_map(|field| field.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
-}
-
 fn scale() {
     let names: Vec<String> = (0..WORDS).map(|word| format!("w{word:05}")).collect();
     let mut trainer = Trainer::new(TrainParams::default()).unwrap();
@@ -305,31 +289,20 @@ fn time(file: &str, alpha: f64) {
     let (terms, labels, bags) = read(file);
     let all: Vec<&Bag> = bags.iter().collect();
     let mut counts = records(terms, &all);
-    // Fit, predict; each on cores and by the clock.
-    let mut best = [f64::INFINITY; 4];
+    let (mut fitting, mut predicting) = (f64::INFINITY, f64::INFINITY);
     let mut right = 0;
-    for _ in 0..5 {
-        // Again and again until the clock of the cores, which ticks at 10 ms, is fine enough.
-        let mut spent = [0.0; 4];
-        let mut rounds = 0.0;
-        while spent[0] + spent[2] < 1.0 {
-            let (start, on_core) = (Instant::now(), core_seconds());
-            let (model, back) = fit(alpha, counts, labels.clone());
-            spent[0] += core_seconds() - on_core;
-            spent[1] += start.elapsed().as_secs_f64();
-            let (start, on_core) = (Instant::now(), all_cores_seconds());
-            let said = black_box(model.predict(&back));
-            spent[2] += all_cores_seconds() - on_core;
-            spent[3] += start.elapsed().as_secs_f64();
-            rounds += 1.0;
-            counts = back;
-            right = said.iter().zip(&labels).filter(|(a, b)| a == b).count();
-        }
-        for (best, spent) in best.iter_mut().zip(spent) {
-            *best = best.min(spent / rounds);
-        }
+    let begun = Instant::now();
+    while begun.elapsed().as_secs_f64() < 10.0 {
+        let start = Instant::now();
+        let (model, back) = fit(alpha, counts, labels.clone());
+        fitting = fitting.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        let said = black_box(model.predict(&back));
+        predicting = predicting.min(start.elapsed().as_secs_f64());
+        counts = back;
+        right = said.iter().zip(&labels).filter(|(a, b)| a == b).count();
     }
-    println!("fit: {:.6} {:.6}", best[0], best[1]);
-    println!("predict: {:.6} {:.6}", best[2], best[3]);
+    println!("fit: {fitting:.6}");
+    println!("predict: {predicting:.6}");
     println!("right: {right} of {}", labels.len());
 }
