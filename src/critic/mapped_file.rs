@@ -14,7 +14,7 @@
 //! | 8 (classes + 1) | where the entries of each class begin among terms and counts |
 //! | 4 entries | terms, rising within a class |
 //! | 4 entries | how often each occurs |
-//! | 4 terms x classes | weights: row by row, one row a term (see [`Matrix`]); none for a model whose
+//! | 4 terms x classes | weights: row by row, one row a term (see `Matrix` in weights.rs); none for a model whose
 //!   matrix would be too large, whose weights are derived when it is first used |
 //!
 //! Terms and counts are needed to train on, not to judge, and are taken out when asked for.

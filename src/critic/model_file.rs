@@ -1,7 +1,7 @@
 //! Model files: written, opened, told apart.
 //!
-//! Two formats, both whole models with a checksum. Packed ([`packed_file`](crate::critic::packed_file), format 1) is
-//! small: for handing on. Mapped ([`mapped_file`](crate::critic::mapped_file), format 2) holds the
+//! Two formats, both whole models with a checksum. Packed ([`packed_file`], format 1) is
+//! small: for handing on. Mapped ([`mapped_file`], format 2) holds the
 //! weights as the judge uses them and is read in place: for starting at once. Both begin with
 //! `APPRCRIT` and the number of the format, 4 bytes, little-endian.
 
