@@ -10,6 +10,7 @@ use clap::{Subcommand, ValueEnum};
 
 use super::output::{complain, say, say_json, table};
 use crate::archive::Archive;
+use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::{learn, read_table};
 use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
@@ -52,7 +53,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TOPIC", num_args = 1..)]
     without: Vec<String>,
 
-    /// Crawlers: baseline, baseline-first, breadth-first
+    /// Crawlers: baseline, baseline-first, breadth-first, nb, ftrl, and oracle (greedy by the labels)
     #[arg(
         long,
         value_name = "A,B,..",
@@ -104,6 +105,9 @@ pub(super) struct Args {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    apprentice: ApprenticeArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -180,7 +184,10 @@ fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
         crate::lab::Crawler::from_name(name.trim())
             .map_err(|words| anyhow::anyhow!("--crawlers: {words}"))
     });
+    let mut apprentice = None;
+    args.apprentice.clone().put_over(&mut apprentice);
     Ok(ContestSpec {
+        apprentice,
         crawlers: crawlers.collect::<anyhow::Result<_>>()?,
         topics: args.topic.clone(),
         without: args.without.clone(),

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 it failed; 2 the command line cannot be understood; 3 no daemon answers;
 //! 4 there is no such crawl, topic or URL; 5 refused as asked (a wrong spec, or a state that forbids it).
 
+mod apprentice_args;
 mod archive;
 mod connect;
 mod crawl;

@@ -127,7 +127,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
         let params = spec.tuning.frontier_params(spec.order);
         let guard = guard_of(&spec)?;
-        let scorer = parts.scorer.unwrap_or_else(|| spec.order.scorer());
+        let scorer = parts
+            .scorer
+            .unwrap_or_else(|| spec.order.scorer(spec.features));
         let weights = scorer
             .needs_sketches()
             .then(|| Arc::new(TermWeights::new(parts.judge.term_weights())));

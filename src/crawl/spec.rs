@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::order::CrawlOrder;
+use super::order::{CrawlOrder, check_features};
 use super::scope::Scope;
 use crate::critic::{JudgeAddress, RemoteOptions};
+use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
 use crate::frontier::FrontierParams;
 use crate::page::PageLimits;
@@ -56,6 +57,8 @@ pub struct Spec {
     pub example_seeds: usize,
     /// How the frontier is ordered.
     pub order: CrawlOrder,
+    /// What its apprentice looks at, if it has one.
+    pub features: FeatureSpec,
     /// Seed of all chance in the crawl.
     pub seed: u64,
     /// What may change while it runs.
@@ -170,6 +173,7 @@ impl Spec {
             judged_by: check_judge(spec)?,
             seeds: check_seeds("seeds", &spec.seeds)?,
             example_seeds: spec.example_seeds as usize,
+            features: check_features(order, spec.apprentice.as_ref())?,
             order,
             seed: spec.seed,
             tuning: Tuning::check(spec)?,

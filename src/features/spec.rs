@@ -1,6 +1,7 @@
 //! Which features a learner gets.
 
 use crate::features::key::Namespace;
+use crate::text::unknown_name;
 
 /// The widest window that can be asked for.
 pub const D_MAX_MOST: u8 = 15;
@@ -58,7 +59,7 @@ pub enum FeatureSpecError {
     #[error("d_max is {0}; it has to be 0 (the link itself alone) to {D_MAX_MOST}")]
     Window(i64),
     /// A group that there is not.
-    #[error("no group of features `{name}`; there are {}", group_names().join(", "))]
+    #[error("no group of features {}", unknown_name(.name, &group_names()))]
     Group {
         /// As given.
         name: String,

@@ -35,6 +35,8 @@ pub const SEEDS_A_SET: usize = 10;
 pub struct ContestSpec {
     /// The crawlers.
     pub crawlers: Vec<Crawler>,
+    /// What the apprentices among them look at, if not what they usually do.
+    pub apprentice: Option<v1::Apprentice>,
     /// The topics, each a focus of its own.
     pub topics: Vec<String>,
     /// Topics under those that are taken out of the focus again.
@@ -264,6 +266,7 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         critic: PathBuf::from("given").display().to_string(),
         budget: spec.budget,
         order: job.crawler.order().name().to_owned(),
+        apprentice: job.crawler.order().features().and(spec.apprentice.clone()),
         seed: spec.seed,
         scope: Some(v1::Scope {
             pages_per_host_max: spec.host_cap.unwrap_or(0),

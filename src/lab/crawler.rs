@@ -6,6 +6,7 @@ use super::labels::{Labels, LabelsError};
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::Event;
 use crate::crawl::CrawlOrder;
+use crate::text::unknown_name;
 use crate::url::UrlId;
 
 /// A crawler of a contest.
@@ -38,18 +39,7 @@ impl Crawler {
             return Ok(*crawler);
         }
         let names: Vec<_> = all.iter().map(|crawler| crawler.name()).collect();
-        let near = names
-            .iter()
-            .map(|known| (strsim::jaro_winkler(name, known), known))
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        let near = match near {
-            Some((likeness, known)) if likeness > 0.8 => format!("; did you mean `{known}`?"),
-            _ => ";".to_owned(),
-        };
-        Err(format!(
-            "no crawler `{name}`{near} there are {}",
-            names.join(", ")
-        ))
+        Err(format!("no crawler {}", unknown_name(name, &names)))
     }
 
     /// How its crawl is ordered, as a spec says it.

@@ -146,6 +146,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     let start: serde_json::Value = start;
     serde_json::json!({
         "crawlers": spec.crawlers.iter().map(|order| order.name()).collect::<Vec<_>>(),
+        "apprentice": spec.apprentice,
         "topics": spec.topics,
         "budget": spec.budget,
         "seed_sets": spec.seed_sets,

@@ -9,6 +9,7 @@ use anyhow::Context;
 use super::judge::{JudgeArgs, absolute};
 use super::scope::{LimitArgs, ScopeArgs};
 use super::steer::read_url_file;
+use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::cli::connect::DaemonArgs;
 use crate::cli::output::{say, say_json};
 use crate::proto::v1;
@@ -56,7 +57,7 @@ pub(in crate::cli) struct Args {
     contact: Option<String>,
 
     /// Order of the frontier [default: baseline]
-    #[arg(long, value_name = "baseline|baseline-first|breadth-first")]
+    #[arg(long, value_name = "baseline|baseline-first|breadth-first|nb|ftrl")]
     order: Option<String>,
 
     /// Seed URL (again for more); or a number: the seed of all chance in the crawl
@@ -69,6 +70,9 @@ pub(in crate::cli) struct Args {
 
     #[command(flatten)]
     judge: JudgeArgs,
+
+    #[command(flatten)]
+    apprentice: ApprenticeArgs,
 
     #[command(flatten)]
     scope: ScopeArgs,
@@ -131,6 +135,7 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
         args.judge.put_over(spec.judge.get_or_insert_default())?;
     }
     spec.name = name.unwrap_or_else(|| name_of(&spec.topics));
+    args.apprentice.put_over(&mut spec.apprentice);
     spec.seeds.extend(seeds);
     if let Some(path) = &args.seeds_file {
         spec.seeds.extend(read_url_file(path)?);

@@ -1,0 +1,38 @@
+//! What an apprentice is to look at, as `crawl start` and `lab run` are told.
+
+use crate::proto::v1;
+
+/// The flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Apprentice (orders nb and ftrl)")]
+pub(super) struct ApprenticeArgs {
+    /// Terms up to this many DOM leaves away from a link, 0 to 15 [default: 5]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    d_max: Option<i32>,
+
+    /// Groups of features: text, ranges, class, cocitation, url, host, tags, title, anchor, relevance,
+    /// success, priors, words [default: all for ftrl, text,relevance for nb]
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    features: Vec<String>,
+
+    /// Groups of features to leave out
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    without_features: Vec<String>,
+}
+
+impl ApprenticeArgs {
+    /// Puts what was said over what `apprentice` says.
+    pub(super) fn put_over(self, apprentice: &mut Option<v1::Apprentice>) {
+        if self.d_max.is_none() && self.features.is_empty() && self.without_features.is_empty() {
+            return;
+        }
+        let apprentice = apprentice.get_or_insert_default();
+        apprentice.d_max = self.d_max.or(apprentice.d_max);
+        if !self.features.is_empty() {
+            apprentice.features = self.features;
+        }
+        if !self.without_features.is_empty() {
+            apprentice.without = self.without_features;
+        }
+    }
+}
