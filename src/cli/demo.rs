@@ -91,12 +91,20 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut client = daemon.connect(&clock).await?;
     follow(&mut client, "baseline", u64::MAX).await?;
 
-    say("5. the same, breadth-first:")?;
-    client
-        .create_crawl(request(&args, &web, &model, "breadth-first"))
-        .await?;
-    follow(&mut client, "breadth-first", u64::MAX).await?;
-    let names = ["baseline".to_owned(), "breadth-first".to_owned()];
+    for (order, words) in [
+        ("breadth-first", "5. the same, breadth-first:"),
+        (
+            "ftrl",
+            "6. and with an apprentice, which learns while it crawls where relevant pages are:",
+        ),
+    ] {
+        say(words)?;
+        client
+            .create_crawl(request(&args, &web, &model, order))
+            .await?;
+        follow(&mut client, order, u64::MAX).await?;
+    }
+    let names = ["breadth-first", "baseline", "ftrl"].map(str::to_owned);
     let curves = curves(&mut client, &names, 0).await?;
     daemon.stop()?;
     serving.abort();
