@@ -37,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
-    /// Fetches, each of the two crawls
+    /// Fetches, each of the three crawls
     #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u64).range(50..=700))]
     budget: u64,
 

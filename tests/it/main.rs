@@ -11,6 +11,7 @@ mod control;
 mod crash;
 mod critic;
 mod daemon;
+mod demo;
 mod feedback;
 mod fetch;
 mod judge;
