@@ -6,7 +6,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// See [`key`].
+/// See [`key()`].
 pub type Key = u64;
 
 /// What kind of thing a feature speaks of. Part of every key: never renumber.

@@ -2,7 +2,7 @@
 //!
 //! A page is hashed once into a [`PageSketch`]; [`PageSketch::vector`] gives the sparse vector of one
 //! of its links, for whatever [`FeatureSpec`]. Everything here comes from the page alone ("static");
-//! what is known of other pages ("dynamic") is the apprentice's to add, under the keys of [`key`].
+//! what is known of other pages ("dynamic") is the apprentice's to add, under the keys of [`key()`].
 //!
 //! After Chakrabarti, Punera, Subramanyam (WWW 2002), sections 3.2 and 3.3: a token in leaf m stands
 //! at offset 0 inside of the link, at m - l left and at m - r right of it.
