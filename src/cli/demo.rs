@@ -91,6 +91,29 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut client = daemon.connect(&clock).await?;
     follow(&mut client, "baseline", u64::MAX).await?;
 
+    crawl_otherwise(&mut client, &args, &web, &model).await?;
+    let names = ["breadth-first", "baseline", "ftrl"].map(str::to_owned);
+    let curves = curves(&mut client, &names, 0).await?;
+    daemon.stop()?;
+    serving.abort();
+
+    show(&scratch, curves)?;
+    if args.keep.is_some() {
+        say(&format!(
+            "Data and model are in {}.",
+            scratch.path().display()
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same crawl in the other orders.
+async fn crawl_otherwise(
+    client: &mut Client,
+    args: &Args,
+    web: &ToyWeb,
+    model: &Path,
+) -> anyhow::Result<()> {
     for (order, words) in [
         ("breadth-first", "5. the same, breadth-first:"),
         (
@@ -100,15 +123,15 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     ] {
         say(words)?;
         client
-            .create_crawl(request(&args, &web, &model, order))
+            .create_crawl(request(args, web, model, order))
             .await?;
-        follow(&mut client, order, u64::MAX).await?;
+        follow(client, order, u64::MAX).await?;
     }
-    let names = ["breadth-first", "baseline", "ftrl"].map(str::to_owned);
-    let curves = curves(&mut client, &names, 0).await?;
-    daemon.stop()?;
-    serving.abort();
+    Ok(())
+}
 
+/// The curves as a picture, a drawing of letters and a table.
+fn show(scratch: &Scratch, curves: Vec<crate::measure::NamedCurve>) -> anyhow::Result<()> {
     let picture = scratch.picture();
     fs::write(
         &picture,
@@ -120,13 +143,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let ends: Vec<_> = curves.into_iter().map(thinned).collect();
     say(&loss_table(&ends))?;
     say(&format!("\nThe picture is in {}.", picture.display()))?;
-    if args.keep.is_some() {
-        say(&format!(
-            "Data and model are in {}.",
-            scratch.path().display()
-        ))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// A few points of a curve, for the table.
