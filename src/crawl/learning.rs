@@ -45,20 +45,32 @@ pub(super) struct Learning {
 }
 
 /// Hashed pages; the ones that came in first go first.
-#[derive(Default)]
 struct Sketches {
     by_seq: HashMap<Seq, Arc<PageSketch>>,
     order: VecDeque<Seq>,
     bytes: usize,
+    bytes_max: usize,
+}
+
+impl Default for Sketches {
+    fn default() -> Self {
+        Self {
+            by_seq: HashMap::new(),
+            order: VecDeque::new(),
+            bytes: 0,
+            bytes_max: SKETCH_BYTES_MAX,
+        }
+    }
 }
 
 impl Sketches {
     fn insert(&mut self, seq: Seq, sketch: Arc<PageSketch>) {
         self.bytes += sketch.bytes();
-        if self.by_seq.insert(seq, sketch).is_none() {
-            self.order.push_back(seq);
+        match self.by_seq.insert(seq, sketch) {
+            Some(same) => self.bytes -= same.bytes(),
+            None => self.order.push_back(seq),
         }
-        while self.bytes > SKETCH_BYTES_MAX {
+        while self.bytes > self.bytes_max {
             let Some(oldest) = self.order.pop_front() else {
                 return;
             };
@@ -247,5 +259,31 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.learning.redirects.push((target, references));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashed_pages_are_counted_once_and_kept_within_their_bound() {
+        let sketch = Arc::new(PageSketch::default());
+        let one = sketch.bytes();
+        let mut sketches = Sketches {
+            bytes_max: 3 * one,
+            ..Sketches::default()
+        };
+        // Opening a crawl puts each page in twice: when it is read, and when it is learned from.
+        for _ in 0..10 {
+            sketches.insert(Seq(1), Arc::clone(&sketch));
+        }
+        assert_eq!((sketches.bytes, sketches.by_seq.len()), (one, 1));
+        for seq in 2..=5 {
+            sketches.insert(Seq(seq), Arc::clone(&sketch));
+        }
+        let mut kept: Vec<u64> = sketches.by_seq.keys().map(|seq| seq.0).collect();
+        kept.sort_unstable();
+        assert_eq!((sketches.bytes, kept), (3 * one, vec![3, 4, 5]));
     }
 }
