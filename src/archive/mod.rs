@@ -1,5 +1,6 @@
 //! How is it kept for others? WARC in and out, and an archive served as a proxy.
 
+mod counted;
 mod decode;
 mod error;
 mod file;

@@ -4,11 +4,12 @@
 //! leaves a torn last member, which unzips to nothing whole, or fails its checksum.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use flate2::bufread::GzDecoder;
 
+use super::counted::Counted;
 use super::error::{ArchiveError, Damage, Flaw};
 use super::limits::RECORD_BYTES_MAX;
 use super::record::{self, Kind};
@@ -48,7 +49,7 @@ pub fn recover(
     };
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
-    let mut input = Counted::new(&file);
+    let mut input = Counted::new(&file, READ_BYTES, 0);
     let mut whole = 0;
     let flaw = loop {
         if whole == size {
@@ -68,7 +69,7 @@ pub fn recover(
             Ok(None) => {}
             Err(flaw) => break flaw,
         }
-        whole = input.taken;
+        whole = input.position;
     };
     if whole == 0 {
         let path = path.to_path_buf();
@@ -122,45 +123,12 @@ fn is_info_by(record: &[u8], software: &str) -> bool {
 fn next_whole(path: &Path, mut file: &File, mut from: u64) -> io::Result<Option<u64>> {
     while let Some(offset) = find_member(path, from)? {
         file.seek(SeekFrom::Start(offset))?;
-        let found = read_member(&mut Counted::new(file)).and_then(|record| read_record(&record));
+        let found = read_member(&mut Counted::new(file, READ_BYTES, 0))
+            .and_then(|record| read_record(&record));
         if found.is_ok() {
             return Ok(Some(offset));
         }
         from = offset + 1;
     }
     Ok(None)
-}
-
-/// Counts what was taken from the file, not what was read ahead.
-struct Counted<R> {
-    input: BufReader<R>,
-    taken: u64,
-}
-
-impl<R: Read> Counted<R> {
-    fn new(input: R) -> Self {
-        Self {
-            input: BufReader::with_capacity(READ_BYTES, input),
-            taken: 0,
-        }
-    }
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let taken = self.input.read(out)?;
-        self.taken += taken as u64;
-        Ok(taken)
-    }
-}
-
-impl<R: Read> BufRead for Counted<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.input.fill_buf()
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.input.consume(amount);
-        self.taken += amount as u64;
-    }
 }

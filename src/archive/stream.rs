@@ -4,9 +4,11 @@
 //! Files in the wild also have one member for everything, or members cut anywhere; so a place is an
 //! offset of a member and a number of unzipped bytes to pass over from there.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
+
+use super::counted::Counted;
 
 /// Bytes that are unzipped at a time.
 const CHUNK_BYTES: usize = 32 << 10;
@@ -18,31 +20,6 @@ pub(super) struct Place {
     pub(super) offset: u64,
     /// Unzipped bytes between the member's beginning and the thing.
     pub(super) skip: u64,
-}
-
-/// A reader that counts what it hands out.
-struct Counted<R> {
-    input: BufReader<R>,
-    position: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let taken = self.input.read(out)?;
-        self.position += taken as u64;
-        Ok(taken)
-    }
-}
-
-impl<R: Read> BufRead for Counted<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.input.fill_buf()
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.input.consume(amount);
-        self.position += amount as u64;
-    }
 }
 
 enum Layer<R> {
@@ -73,10 +50,7 @@ impl<R: Read> Stream<R> {
     /// # Errors
     /// What reading the first bytes fails with.
     pub(super) fn new(input: R, offset: u64, read_bytes: usize) -> io::Result<Self> {
-        let mut counted = Counted {
-            input: BufReader::with_capacity(read_bytes, input),
-            position: offset,
-        };
+        let mut counted = Counted::new(input, read_bytes, offset);
         let layer = if is_gzip(counted.fill_buf()?) {
             Layer::Gzip(Box::new(GzDecoder::new(counted)))
         } else {
