@@ -78,6 +78,7 @@ impl Crawl {
             references_max: 8,
             // A step takes a simulated millisecond: a hundredth of the hosts wait.
             delay: Duration::from_millis(u64::from(hosts / 100)),
+            keeps_baseline: false,
         };
         Self {
             frontier: Frontier::new(params, HostCalendar::default()),

@@ -103,6 +103,7 @@ impl Tuning {
             pages_per_host_max: self.scope.pages_per_host_max,
             references_max: REFERENCES_MAX,
             delay: self.delay,
+            keeps_baseline: order == CrawlOrder::Auto,
         }
     }
 

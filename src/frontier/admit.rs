@@ -17,6 +17,8 @@ struct Offer {
     id: UrlId,
     reference: Reference,
     priority: f32,
+    /// The same for the baseline: the log odds of the page.
+    baseline: f32,
     depth: u16,
     hops: u16,
     is_seed: bool,
@@ -62,6 +64,7 @@ impl Frontier {
                 id: link.target,
                 reference,
                 priority: checked_priority(link.priority),
+                baseline: checked_priority(page.judgement.log_odds),
                 depth,
                 hops: 0,
                 is_seed: false,
@@ -117,7 +120,7 @@ impl Frontier {
         self.note_request(host, lease);
         match self.known.get(id) {
             Some(Known::Open(slot)) => {
-                self.links.get_mut(slot).requests = lease.requests;
+                self.links.get_mut(slot).set_requests(lease.requests);
                 self.return_link(slot);
             }
             Some(Known::Fetched(_) | Known::Refused { .. }) => {}
@@ -127,6 +130,7 @@ impl Frontier {
 
     fn admit_redirect(&mut self, seq: Seq, redirect: &RedirectBooking) {
         let lease = &redirect.lease;
+        let baseline = self.baseline_of(lease);
         self.finish(seq, lease);
         let target = redirect.target.id();
         if let Some(refusal) = redirect.refusal {
@@ -137,6 +141,7 @@ impl Frontier {
             id: target,
             reference: Reference { seq, link: 0 },
             priority: checked_priority(lease.priority),
+            baseline,
             depth: lease.depth,
             hops: redirect.hops,
             is_seed: lease.is_seed,
@@ -183,6 +188,7 @@ impl Frontier {
                 id: url.id(),
                 reference: Reference { seq, link: index },
                 priority: checked_priority(seeds.priority),
+                baseline: checked_priority(seeds.priority),
                 depth: 0,
                 hops: 0,
                 is_seed: true,
@@ -202,6 +208,8 @@ impl Frontier {
                 id: link.target,
                 reference: link.reference,
                 priority: checked_priority(link.priority),
+                // The event does not say what its page was worth.
+                baseline: checked_priority(link.priority),
                 depth: link.depth,
                 hops: 0,
                 is_seed: false,
@@ -236,6 +244,14 @@ impl Frontier {
                 is_lasting: false,
             };
             self.known.set(id, refused);
+        }
+    }
+
+    /// What the baseline held of the link that was leased.
+    fn baseline_of(&self, lease: &LeaseFacts) -> f32 {
+        match self.known.get(lease.url.id()) {
+            Some(Known::Open(slot)) => self.links.get(slot).baseline,
+            _ => checked_priority(lease.priority),
         }
     }
 
@@ -289,6 +305,7 @@ impl Frontier {
             }) => {
                 let Some(host) = host(self) else { return };
                 let mut link = Link::new(offer.id, host, offer.reference, offer.priority);
+                link.baseline = offer.baseline;
                 link.depth = offer.depth;
                 link.hops = offer.hops;
                 link.is_seed = offer.is_seed;
@@ -308,8 +325,16 @@ impl Frontier {
         let priority = self.params.combine.of(link.priority, offer.priority);
         let rose = priority > link.priority;
         link.priority = priority;
-        if rose && !link.is_leased {
+        let rose_for_baseline = offer.baseline > link.baseline;
+        link.baseline = link.baseline.max(offer.baseline);
+        if link.is_leased {
+            return;
+        }
+        if rose {
             self.hosts.link_rose(slot, &self.links);
+        }
+        if rose_for_baseline {
+            self.baseline.push(slot, &self.links);
         }
     }
 
@@ -332,7 +357,7 @@ impl Frontier {
         let mut link = Link::new(id, host, *first, checked_priority(lease.priority));
         link.depth = lease.depth;
         link.is_seed = lease.is_seed;
-        link.requests = lease.requests;
+        link.set_requests(lease.requests);
         self.insert(link);
         self.offer_references(id, others);
     }
@@ -342,6 +367,7 @@ impl Frontier {
         let slot = self.links.insert(link);
         self.known.set(id, Known::Open(slot));
         self.hosts.link_waits(slot, &self.links);
+        self.baseline.push(slot, &self.links);
     }
 
     /// Takes an open link out; what becomes of it is the caller's to say.

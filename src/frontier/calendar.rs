@@ -299,6 +299,12 @@ impl HostLease {
         &self.host
     }
 
+    /// Ends the lease of a host that was not asked: it may be asked again as if there had been none.
+    pub fn release_unasked(mut self) {
+        self.released = true;
+        self.calendar.give_back(&self.host, NEVER, NEVER);
+    }
+
     /// Ends the lease: the request ended at `ended_at`, the host may be asked again at `next_at` (or
     /// later, if somebody holds it longer).
     pub fn release(mut self, ended_at: Timestamp, next_at: Timestamp) {

@@ -53,6 +53,16 @@ impl Entry {
     pub(super) fn of(slot: u32, key: OrderKey) -> Self {
         Self { key, slot }
     }
+
+    pub(super) fn slot(self) -> u32 {
+        self.slot
+    }
+
+    /// Whether it says the truth of a waiting link, as an entry of the baseline's order.
+    pub(super) fn waits_for_baseline(self, links: &Links) -> bool {
+        let link = links.get(self.slot);
+        !link.is_leased && link.baseline_key() == self.key
+    }
 }
 
 impl Host {

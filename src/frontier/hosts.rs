@@ -129,8 +129,14 @@ impl Hosts {
 
     /// Takes the best link of a ready host out, which is away then.
     pub(super) fn lease_best(&mut self, number: u32, links: &mut Links) -> Option<u32> {
-        self.set_away(number);
         let slot = self.get_mut(number).pop()?;
+        self.lease_slot(number, slot, links);
+        Some(slot)
+    }
+
+    /// Takes a waiting link of a ready host out, which is away then.
+    pub(super) fn lease_slot(&mut self, number: u32, slot: u32, links: &mut Links) {
+        self.set_away(number);
         links.get_mut(slot).is_leased = true;
         *self.count_of_waiting(number) -= 1;
         self.counts.leased += 1;
@@ -139,7 +145,6 @@ impl Hosts {
         host.leased += 1;
         host.drop_stale(links);
         self.settle(number);
-        Some(slot)
     }
 
     // What happens to hosts.
@@ -157,6 +162,16 @@ impl Hosts {
     /// The best of the ready hosts.
     pub(super) fn best_ready(&self) -> Option<u32> {
         self.ready.first().map(|(_, number)| *number)
+    }
+
+    /// The key of the best link of the ready hosts.
+    pub(super) fn best_ready_key(&self) -> Option<OrderKey> {
+        self.ready.first().map(|(key, _)| *key)
+    }
+
+    /// Whether a link of the host may be leased now.
+    pub(super) fn is_ready(&self, number: u32) -> bool {
+        matches!(self.get(number).place, Place::Ready(_))
     }
 
     /// When the first of the waiting hosts may be asked.

@@ -76,9 +76,11 @@ pub(super) struct Link {
     more: Option<Box<More>>,
     pub(super) host: u32,
     pub(super) priority: f32,
+    /// What the baseline goes by: the greatest log odds of a page that it stands on.
+    pub(super) baseline: f32,
     /// References offered, also those that were not kept.
     pub(super) parents: u32,
-    pub(super) requests: u32,
+    requests: u16,
     pub(super) depth: u16,
     pub(super) hops: u16,
     pub(super) is_seed: bool,
@@ -102,6 +104,7 @@ impl Link {
             more: None,
             host,
             priority,
+            baseline: priority,
             parents: 1,
             requests: 0,
             depth: 0,
@@ -116,6 +119,23 @@ impl Link {
             worse: worse_of(self.priority),
             first: self.first.halves(),
         }
+    }
+
+    /// Its place in the order that the baseline would have.
+    pub(super) fn baseline_key(&self) -> OrderKey {
+        OrderKey {
+            worse: worse_of(self.baseline),
+            first: self.first.halves(),
+        }
+    }
+
+    /// Requests made for it so far.
+    pub(super) fn requests(&self) -> u32 {
+        u32::from(self.requests)
+    }
+
+    pub(super) fn set_requests(&mut self, requests: u32) {
+        self.requests = u16::try_from(requests).unwrap_or(u16::MAX);
     }
 
     /// Counts another reference, and keeps it by the rule: the first, the best, then the earliest,
@@ -208,6 +228,11 @@ impl Links {
         };
         self.free.push(slot);
         std::mem::replace(&mut self.records[slot as usize], gone)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.records.len() - self.free.len()
     }
 
     /// The slots in use.

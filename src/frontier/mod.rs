@@ -11,6 +11,7 @@
 //! [`Frontier::admit`]; only leases are not in the log, so that they return after a crash.
 
 mod admit;
+mod baseline_queue;
 mod calendar;
 mod host_queue;
 mod hosts;
@@ -29,6 +30,7 @@ mod store_sled;
 mod store_tests;
 mod view;
 
+pub use baseline_queue::Rivals;
 pub use calendar::{Held, HostCalendar, HostLease};
 pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};

@@ -33,4 +33,6 @@ pub struct FrontierParams {
     pub references_max: usize,
     /// This crawl's own delay between two requests to a host.
     pub delay: Duration,
+    /// Whether the baseline's order is kept beside the one in force ([`rivals`](super::Frontier::rivals)).
+    pub keeps_baseline: bool,
 }

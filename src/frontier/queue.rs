@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 
+use super::baseline_queue::BaselineQueue;
 use super::hosts::Hosts;
 use super::known::{Known, KnownUrls};
 use super::lease::{Lease, Next};
-use super::links::Links;
+use super::links::{Links, checked_priority};
 use super::params::FrontierParams;
 use super::returns::{Returned, Returns};
 use super::{Held, HostCalendar, HostLease};
@@ -26,6 +27,7 @@ pub struct Frontier {
     pub(super) known: KnownUrls,
     pub(super) links: Links,
     pub(super) hosts: Hosts,
+    pub(super) baseline: BaselineQueue,
     returns: Arc<Returns>,
     leases: u64,
     /// Empty between two calls; kept for their memory.
@@ -48,6 +50,7 @@ impl Frontier {
             known: KnownUrls::default(),
             links: Links::default(),
             hosts: Hosts::default(),
+            baseline: BaselineQueue::default(),
             returns: Arc::default(),
             leases: 0,
             scratch: Scratch::default(),
@@ -63,6 +66,7 @@ impl Frontier {
     pub fn set_params(&mut self, params: FrontierParams) {
         self.params = params;
         self.hosts.set_pages_per_host_max(params.pages_per_host_max);
+        self.baseline.keep(params.keeps_baseline, &self.links);
     }
 
     /// The best link whose host may be asked at `now`.
@@ -70,12 +74,7 @@ impl Frontier {
         self.take_returned(now);
         self.hosts.wake(now);
         while let Some(number) = self.hosts.best_ready() {
-            let key = &self.hosts.get(number).key;
-            let asker = (&self.returns, number);
-            match self
-                .calendar
-                .try_lease_for(key, now, self.params.delay, asker)
-            {
+            match self.lease_host(number, now) {
                 Ok(host) => {
                     if let Some(lease) = self.lease(number, host, now) {
                         return Next::Lease(lease);
@@ -92,7 +91,14 @@ impl Frontier {
         }
     }
 
-    fn take_returned(&mut self, now: Timestamp) {
+    pub(super) fn lease_host(&self, number: u32, now: Timestamp) -> Result<HostLease, Held> {
+        let key = &self.hosts.get(number).key;
+        let asker = (&self.returns, number);
+        self.calendar
+            .try_lease_for(key, now, self.params.delay, asker)
+    }
+
+    pub(super) fn take_returned(&mut self, now: Timestamp) {
         self.returns.take(&mut self.scratch.returned);
         for back in self.scratch.returned.drain(..) {
             let at = back.next_at.max(back.last_end.after(self.params.delay));
@@ -102,20 +108,24 @@ impl Frontier {
 
     fn lease(&mut self, number: u32, host: HostLease, now: Timestamp) -> Option<Lease> {
         let slot = self.hosts.lease_best(number, &mut self.links)?;
+        Some(self.lease_of(slot, host, now))
+    }
+
+    pub(super) fn lease_of(&mut self, slot: u32, host: HostLease, now: Timestamp) -> Lease {
         let link = self.links.get(slot);
         self.leases += 1;
-        Some(Lease {
+        Lease {
             number: self.leases,
             id: link.id,
             references: link.references(),
             depth: link.depth,
             is_seed: link.is_seed,
             priority: link.priority,
-            requests: link.requests,
+            requests: link.requests(),
             hops: link.hops,
             host,
             leased_at: now,
-        })
+        }
     }
 
     /// Puts a leased link back as it was (robots.txt has to come first, the crawl stops): the host is
@@ -128,6 +138,30 @@ impl Frontier {
         lease.host.release(ended_at, next_at);
     }
 
+    /// A leased link turns out to be worth only `priority`. If another one is better now it goes back, with
+    /// that priority, and its host as if nothing had been asked; else the lease stands, with that priority.
+    ///
+    /// # Errors
+    /// The lease, if nothing that is ready is better.
+    pub fn put_back_if_worse(&mut self, mut lease: Lease, priority: f32) -> Result<(), Lease> {
+        let Some(Known::Open(slot)) = self.known.get(lease.id) else {
+            return Err(lease);
+        };
+        lease.priority = checked_priority(priority);
+        let link = self.links.get_mut(slot);
+        link.priority = lease.priority;
+        let key = link.order_key();
+        // Its own host is away with this lease, so a better link of that host does not show yet.
+        let best = self.hosts.best_ready_key();
+        let best_here = self.hosts.get(link.host).best();
+        if [best, best_here].iter().flatten().any(|other| *other < key) {
+            self.return_link(slot);
+            lease.host.release_unasked();
+            return Ok(());
+        }
+        Err(lease)
+    }
+
     /// If the link is leased, it waits again.
     pub(super) fn return_link(&mut self, slot: u32) {
         let link = self.links.get_mut(slot);
@@ -136,6 +170,7 @@ impl Frontier {
             let host = link.host;
             self.hosts.link_came_back(host);
             self.hosts.link_waits(slot, &self.links);
+            self.baseline.push(slot, &self.links);
         }
     }
 

@@ -216,7 +216,7 @@ impl Frontier {
             references: link.references(),
             parents: link.parents,
             depth: link.depth,
-            requests: link.requests,
+            requests: link.requests(),
             hops: link.hops,
             is_seed: link.is_seed,
         }

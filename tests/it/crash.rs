@@ -159,6 +159,7 @@ fn fates(log: &Path) -> BTreeMap<CanonicalUrl, Fate> {
         pages_per_host_max: None,
         references_max: 8,
         delay: Duration::ZERO,
+        keeps_baseline: false,
     };
     let mut frontier = Frontier::new(params, HostCalendar::default());
     let mut urls = BTreeMap::new();

@@ -25,6 +25,7 @@ pub(super) fn params() -> FrontierParams {
         pages_per_host_max: None,
         references_max: 8,
         delay: Duration::from_secs(1),
+        keeps_baseline: false,
     }
 }
 

@@ -219,3 +219,57 @@ fn the_head_shows_the_best_links_in_the_order_in_which_they_would_come() {
         assert_eq!(link.why, expected);
     }
 }
+
+#[test]
+fn a_link_that_turns_out_worse_lets_a_better_one_go_first() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1"], 9.0);
+    crawl.seed(&["a/2", "b/1"], 5.0);
+    let lease = crawl.lease();
+    assert_eq!(crawl.name(&lease), "a/1");
+    assert!(crawl.frontier.put_back_if_worse(lease, 4.0).is_ok());
+    assert_eq!(crawl.frontier.counts(crawl.now).leased, 0);
+    // Its host was not asked, so that it owes no delay.
+    assert_eq!(crawl.drain(), ["a/2", "b/1", "a/1"]);
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["a/1"], 9.0);
+    crawl.seed(&["a/2", "b/1"], 5.0);
+    let lease = crawl.lease();
+    let lease = crawl.frontier.put_back_if_worse(lease, 6.0).unwrap_err();
+    assert!((lease.priority - 6.0).abs() < 1e-6, "it is still the best");
+}
+
+#[test]
+fn the_baselines_order_is_kept_beside_the_one_in_force() {
+    let mut crawl = Crawl::new(FrontierParams {
+        keeps_baseline: true,
+        ..params()
+    });
+    crawl.seed(&["s/1"], 1.0);
+    let lease = crawl.lease();
+    // The page's log odds stand for the baseline; its links have scores of their own.
+    crawl.page(lease, &[("a/1", 3.0, None), ("b/1", 7.0, None)]);
+    crawl.wait(1_000);
+    let rivals = crawl.frontier.rivals(crawl.now).unwrap();
+    let lease = crawl.frontier.lease_rival(rivals, crawl.now).unwrap();
+    assert_eq!(
+        crawl.name(&lease),
+        "a/1",
+        "discovered first, of equal pages"
+    );
+    assert_eq!(
+        crawl.frontier.rivals(crawl.now),
+        None,
+        "b/1 is the best of both"
+    );
+    let other = crawl.lease();
+    assert_eq!(crawl.name(&other), "b/1");
+    crawl.frontier.give_back(lease, crawl.now, crawl.now);
+    crawl.wait(1_000);
+    assert_eq!(
+        crawl.frontier.rivals(crawl.now),
+        None,
+        "a/1 alone waits again"
+    );
+    assert_eq!(crawl.drain(), ["a/1"]);
+}

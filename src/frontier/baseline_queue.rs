@@ -1,0 +1,101 @@
+//! The baseline's order, kept beside the one in force: which link would it take?
+//!
+//! Only for a crawl that asks ([`FrontierParams::keeps_baseline`](super::FrontierParams)): 16 bytes a
+//! waiting link, and one more.
+
+use std::collections::BinaryHeap;
+
+use super::host_queue::Entry;
+use super::links::Links;
+use super::queue::Frontier;
+use crate::clock::Timestamp;
+
+/// Entries that are looked at for one whose host is ready.
+const LOOKED_AT_MAX: usize = 32;
+/// Entries that say nothing any more are swept out when they are more than half, and more than this.
+const STALE_MIN: usize = 4096;
+
+/// Waiting links by the log odds of their best page. Lazily deleted.
+#[derive(Debug, Default)]
+pub(super) struct BaselineQueue {
+    heap: BinaryHeap<Entry>,
+    is_kept: bool,
+}
+
+/// The best link by the order in force, and the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rivals {
+    /// The slot of the baseline's.
+    slot: u32,
+    /// Its priority for the baseline: the greatest log odds among the pages that it stands on.
+    pub log_odds: f32,
+}
+
+impl BaselineQueue {
+    pub(super) fn push(&mut self, slot: u32, links: &Links) {
+        if !self.is_kept {
+            return;
+        }
+        let open = links.len();
+        if self.heap.len() > 2 * open + STALE_MIN {
+            self.heap.retain(|entry| entry.waits_for_baseline(links));
+        }
+        self.heap
+            .push(Entry::of(slot, links.get(slot).baseline_key()));
+    }
+
+    /// Begins or ends keeping it.
+    pub(super) fn keep(&mut self, is_kept: bool, links: &Links) {
+        if is_kept == self.is_kept {
+            return;
+        }
+        self.is_kept = is_kept;
+        self.heap = BinaryHeap::new();
+        for slot in links.slots() {
+            self.push(slot, links);
+        }
+    }
+}
+
+impl Frontier {
+    /// The baseline's best link whose host is ready, if it is another one than the best by the order in
+    /// force. `None` also if none is found within a bounded search.
+    pub fn rivals(&mut self, now: Timestamp) -> Option<Rivals> {
+        self.take_returned(now);
+        self.hosts.wake(now);
+        let best = self.hosts.best_ready_key()?;
+        let mut busy = Vec::new();
+        let mut found = None;
+        while busy.len() < LOOKED_AT_MAX
+            && let Some(entry) = self.baseline.heap.peek().copied()
+        {
+            if !entry.waits_for_baseline(&self.links) {
+                self.baseline.heap.pop();
+                continue;
+            }
+            let link = self.links.get(entry.slot());
+            if self.hosts.is_ready(link.host) {
+                found = (link.order_key() != best).then_some(Rivals {
+                    slot: entry.slot(),
+                    log_odds: link.baseline,
+                });
+                break;
+            }
+            busy.extend(self.baseline.heap.pop());
+        }
+        self.baseline.heap.extend(busy);
+        found
+    }
+
+    /// Leases the baseline's link; `None` if another crawl holds its host.
+    pub fn lease_rival(&mut self, rivals: Rivals, now: Timestamp) -> Option<super::Lease> {
+        let link = self.links.get(rivals.slot);
+        let number = link.host;
+        if link.is_leased || !self.hosts.is_ready(number) {
+            return None;
+        }
+        let host = self.lease_host(number, now).ok()?;
+        self.hosts.lease_slot(number, rivals.slot, &mut self.links);
+        Some(self.lease_of(rivals.slot, host, now))
+    }
+}
