@@ -1,24 +1,34 @@
 //! How good is this link likely to be? Scorers of links.
 //!
 //! An [`Apprentice`] turns a link into an [`Instance`] (static features of its page, dynamic ones from
-//! its [`History`]) and asks its [`Learner`]; when the target is judged, the instance that was frozen
-//! at the lease is learned from. Labels change the working weights at once, predictions come from the
-//! published epoch.
+//! its [`History`]) and asks the [`Learner`] that its [`Panel`] follows; when the target is judged, the
+//! instance that was frozen at the lease is learned from, by every learner of the panel. Labels change
+//! the working weights at once, predictions come from the published epoch.
 
+mod calibrator;
 mod dense;
+mod exploration;
 mod ftrl;
 mod history;
 mod instance;
+mod leader;
 mod learner;
 mod nb;
 mod online;
+mod panel;
 mod scorer;
+mod source_relevance;
+mod validation;
 
 pub use dense::{DENSE, DENSE_NAMES, Dense};
+pub use exploration::{Choice, ExplorationFigures, Pick};
 pub use ftrl::{Ftrl, FtrlParams};
 pub use history::History;
 pub use instance::Instance;
 pub use learner::Learner;
 pub use nb::TwoClassBayes;
 pub use online::Apprentice;
+pub use panel::{LearnerReport, Panel, View};
 pub use scorer::{BaselineScorer, BreadthFirstScorer, LinkScorer, Prepared, SourceView};
+pub use source_relevance::SourceRelevance;
+pub use validation::LearnerFigures;

@@ -21,10 +21,20 @@ const SMOOTHING: f32 = 1.0;
 /// How often a feature was seen with a LOW and with a HIGH target.
 type Counts = [f32; 2];
 
-#[derive(Clone, Debug, Default)]
-struct Table {
-    features: HashMap<u64, Counts, FingerprintState>,
-    totals: Counts,
+/// The counts of a feature: those of the last epoch and those by now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    published: Counts,
+    working: Counts,
+}
+
+/// What is counted beside the features.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    /// Features with a count.
+    features: usize,
+    /// Their counts.
+    counts: Counts,
     instances: Counts,
 }
 
@@ -34,9 +44,11 @@ pub struct TwoClassBayes {
     /// Not yet cut: instances of the first epoch, with their labels.
     early: Vec<(Instance, f32)>,
     cut: Option<f32>,
-    working: Table,
-    /// What changed since the last epoch, and the epoch itself.
-    published: Table,
+    features: HashMap<u64, Counted, FingerprintState>,
+    /// Features that were counted since the last epoch.
+    changed: Vec<u64>,
+    working: Totals,
+    published: Totals,
     dropped: u64,
 }
 
@@ -55,28 +67,29 @@ impl TwoClassBayes {
         let side = usize::from(label > cut);
         self.working.instances[side] += 1.0;
         for key in &instance.vector.keys {
-            self.working.features.entry(*key).or_default()[side] += 1.0;
-            self.working.totals[side] += 1.0;
+            self.features.entry(*key).or_default().working[side] += 1.0;
+            self.working.counts[side] += 1.0;
+            self.changed.push(*key);
         }
     }
 
     fn drop_rare(&mut self) {
-        if self.working.features.len() <= FEATURES_MAX {
+        if self.features.len() <= FEATURES_MAX {
             return;
         }
-        let before = self.working.features.len();
+        let before = self.features.len();
         let mut gone = [0.0; 2];
-        self.working.features.retain(|_, counts| {
-            let is_kept = counts[0] + counts[1] > 1.0;
+        self.features.retain(|_, Counted { working, .. }| {
+            let is_kept = working[0] + working[1] > 1.0;
             if !is_kept {
-                gone[0] += counts[0];
-                gone[1] += counts[1];
+                gone[0] += working[0];
+                gone[1] += working[1];
             }
             is_kept
         });
-        self.working.totals[0] -= gone[0];
-        self.working.totals[1] -= gone[1];
-        let dropped = before - self.working.features.len();
+        self.working.counts[0] -= gone[0];
+        self.working.counts[1] -= gone[1];
+        let dropped = before - self.features.len();
         self.dropped += dropped as u64;
         tracing::warn!(
             dropped,
@@ -97,17 +110,19 @@ impl Learner for TwoClassBayes {
 
     /// Before the first epoch: the baseline's, the strength of the source page.
     fn predict(&self, instance: &Instance) -> f32 {
-        let table = &self.published;
-        if self.cut.is_none() || table.instances.contains(&0.0) {
+        let totals = &self.published;
+        if self.cut.is_none() || totals.instances.contains(&0.0) {
             return instance.dense[dense::RELEVANCE];
         }
-        let all = table.instances[0] + table.instances[1];
-        let smoothed = SMOOTHING * table.features.len() as f32;
-        let mut odds = logit(table.instances[1] / all);
+        let all = totals.instances[0] + totals.instances[1];
+        let smoothed = SMOOTHING * totals.features as f32;
+        let mut odds = logit(totals.instances[1] / all);
         for key in &instance.vector.keys {
-            if let Some(counts) = table.features.get(key) {
+            let counted = self.features.get(key).map(|counted| counted.published);
+            // One that no epoch has seen yet says nothing.
+            if let Some(counts) = counted.filter(|counts| counts[0] + counts[1] > 0.0) {
                 let share =
-                    |side: usize| (counts[side] + SMOOTHING) / (table.totals[side] + smoothed);
+                    |side: usize| (counts[side] + SMOOTHING) / (totals.counts[side] + smoothed);
                 odds += (share(1) / share(0)).ln();
             }
         }
@@ -132,7 +147,13 @@ impl Learner for TwoClassBayes {
             self.cut = Some(cut);
         }
         self.drop_rare();
-        self.published = self.working.clone();
+        for key in self.changed.drain(..) {
+            if let Some(counted) = self.features.get_mut(&key) {
+                counted.published = counted.working;
+            }
+        }
+        self.working.features = self.features.len();
+        self.published = self.working;
     }
 }
 

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use super::dense::strength;
+use super::exploration::{Choice, Exploration, ExplorationFigures};
 use super::history::History;
 use super::instance::{Instance, sigmoid};
-use super::learner::Learner;
+use super::panel::{LearnerReport, Panel};
 use super::scorer::{LinkScorer, Prepared, SourceView};
 use crate::booking::Event;
+use crate::clock::Chance;
 use crate::features::{FeatureSpec, PageSketch};
 
 /// Judged pages from one epoch to the next. Small on purpose: what was learned late was lost (papers
 /// measured 6 to 24 % for batches of 32), and up to a few thousand pages a sweep costs little.
-const BATCH: u64 = 25;
+const BATCH: u64 = 10;
 /// A batch is at least this share of all pages, so that sweeps over a large crawl stay rare.
 const BATCH_SHARE: u64 = 40;
 
@@ -19,7 +22,8 @@ const BATCH_SHARE: u64 = 40;
 pub struct Apprentice {
     spec: FeatureSpec,
     history: History,
-    learner: Box<dyn Learner>,
+    panel: Panel,
+    exploration: Option<Exploration>,
     /// Judged pages, and how many there have to be for the next epoch.
     pages: u64,
     due_at: u64,
@@ -29,16 +33,24 @@ pub struct Apprentice {
 
 impl Apprentice {
     /// Knows nothing yet.
-    pub fn new(spec: FeatureSpec, learner: Box<dyn Learner>) -> Self {
+    pub fn new(spec: FeatureSpec, panel: Panel) -> Self {
         Self {
             spec,
             history: History::default(),
-            learner,
+            panel,
+            exploration: None,
             pages: 0,
             due_at: BATCH,
             epoch: 0,
             scratch: Instance::default(),
         }
+    }
+
+    /// Takes a small share of its links by the baseline's order while that is paid for.
+    #[must_use]
+    pub fn exploring(mut self, random: Chance) -> Self {
+        self.exploration = Some(Exploration::new(random));
+        self
     }
 }
 
@@ -56,7 +68,7 @@ impl LinkScorer for Apprentice {
             .map(|at| {
                 self.history
                     .instance(sketch, &around, at, &self.spec, &mut self.scratch);
-                self.learner.predict(&self.scratch)
+                self.panel.predict(&self.scratch)
             })
             .collect()
     }
@@ -72,17 +84,52 @@ impl LinkScorer for Apprentice {
             let mut instance = Instance::default();
             self.history
                 .instance(sketch, &around, at, &self.spec, &mut instance);
-            prepared.scores.push(self.learner.predict(&instance));
+            let predictions = self.panel.predict_all(&instance);
+            let score = predictions.get(self.panel.followed()).copied();
+            prepared.scores.push(score.unwrap_or_default());
+            prepared.predictions.push(predictions);
+            prepared.sources.push(sketch.id);
             prepared.instances.push(instance);
         }
         prepared
     }
 
     fn learn(&mut self, prepared: &Prepared, log_odds: f32) {
-        let label = sigmoid(log_odds);
-        for instance in &prepared.instances {
-            self.learner.learn(instance, label, 1.0);
+        if let Some(exploration) = &mut self.exploration {
+            exploration.learn(prepared.choice, 1.0 - sigmoid(log_odds));
         }
+        self.panel.learn(
+            &prepared.instances,
+            &prepared.sources,
+            &prepared.predictions,
+            log_odds,
+        );
+    }
+
+    fn lose(&mut self, prepared: &Prepared) {
+        if let Some(exploration) = &mut self.exploration {
+            exploration.learn(prepared.choice, 1.0);
+        }
+    }
+
+    fn explores(&self) -> bool {
+        self.exploration.is_some()
+    }
+
+    fn choose(&mut self, log_odds: f32) -> Choice {
+        let Some(exploration) = &mut self.exploration else {
+            return Choice::default();
+        };
+        let relevance = self.panel.probability("baseline", strength(log_odds));
+        exploration.choose(1.0 - relevance.unwrap_or(0.5), self.epoch > 0)
+    }
+
+    fn learners(&self) -> Vec<LearnerReport> {
+        self.panel.reports()
+    }
+
+    fn exploration(&self) -> Option<ExplorationFigures> {
+        self.exploration.as_ref().map(Exploration::figures)
     }
 
     fn saw(&mut self, page: &PageSketch) {
@@ -95,7 +142,7 @@ impl LinkScorer for Apprentice {
             return false;
         }
         self.epoch += 1;
-        self.learner.publish();
+        self.panel.publish();
         self.due_at = self.pages + BATCH.max(self.pages / BATCH_SHARE);
         tracing::debug!(epoch = self.epoch, pages = self.pages, "a new epoch");
         true

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use super::exploration::{Choice, ExplorationFigures};
 use super::instance::Instance;
+use super::panel::LearnerReport;
 use crate::booking::Event;
 use crate::features::PageSketch;
+use crate::url::UrlId;
 
 /// The page that links stand on, as a scorer sees it.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +26,14 @@ pub struct SourceView<'a> {
 pub struct Prepared {
     /// An instance a pair (u, v).
     pub instances: Vec<Instance>,
+    /// The page u of each.
+    pub sources: Vec<UrlId>,
     /// The score of each.
     pub scores: Vec<f32>,
+    /// What each learner says of each, in the order of [`LinkScorer::learners`].
+    pub predictions: Vec<Vec<f32>>,
+    /// Whose link it is, and with which probability it was taken.
+    pub choice: Choice,
 }
 
 /// Predicts how relevant the target of a link will be.
@@ -46,6 +55,29 @@ pub trait LinkScorer: Send {
 
     /// The critic's word on what was prepared: ln (R(v) / (1 - R(v))).
     fn learn(&mut self, _prepared: &Prepared, _log_odds: f32) {}
+
+    /// What was prepared ended without a page, for good.
+    fn lose(&mut self, _prepared: &Prepared) {}
+
+    /// Whether it now and then takes the baseline's best link, so that the frontier has to know it.
+    fn explores(&self) -> bool {
+        false
+    }
+
+    /// Its own best link and the baseline's differ; `log_odds` is the latter's priority. Whose is taken?
+    fn choose(&mut self, _log_odds: f32) -> Choice {
+        Choice::default()
+    }
+
+    /// How its learners have predicted so far.
+    fn learners(&self) -> Vec<LearnerReport> {
+        Vec::new()
+    }
+
+    /// What exploration has cost and what was saved, if it explores.
+    fn exploration(&self) -> Option<ExplorationFigures> {
+        None
+    }
 
     /// A page was judged and booked.
     fn saw(&mut self, _page: &PageSketch) {}

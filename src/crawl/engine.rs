@@ -129,7 +129,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let guard = guard_of(&spec)?;
         let scorer = parts
             .scorer
-            .unwrap_or_else(|| spec.order.scorer(spec.features));
+            .unwrap_or_else(|| spec.order.scorer(spec.features, spec.seed));
         let weights = scorer
             .needs_sketches()
             .then(|| Arc::new(TermWeights::new(parts.judge.term_weights())));

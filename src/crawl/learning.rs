@@ -7,16 +7,21 @@ use std::sync::Arc;
 use super::engine::Engine;
 use super::lease_task::source_facts;
 use super::parts::Pace;
-use crate::apprentice::{Prepared, SourceView};
+use crate::apprentice::{Choice, Pick, Prepared, SourceView};
 use crate::booking::{Event, RedirectBooking, Reference, Seq};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::features::PageSketch;
 use crate::fetch::Source;
-use crate::frontier::{Lease, Rescoring, StoreFailure};
+use crate::frontier::{Combine, Lease, Next, Rescoring, StoreFailure};
 use crate::url::UrlId;
 
 /// Bytes of hashed pages kept in memory; the others are read from the store again.
 const SKETCH_BYTES_MAX: usize = 256 << 20;
+
+/// Links that are scored again, one after another, before one is leased.
+const LOOKED_AT_MAX: usize = 16;
+/// A score that has fallen by less is as good as unchanged.
+const FALLEN: f32 = 0.05;
 
 /// Links scored again in one slice of a sweep: a few milliseconds.
 pub(super) const SLICE: usize = 2_000;
@@ -115,20 +120,67 @@ impl<S: Source, C: Clock> Engine<S, C> {
         Ok(pairs)
     }
 
-    /// The link is about to be fetched: its features and predictions are frozen.
-    pub(super) fn prepare(&mut self, lease: &Lease) -> Result<(), StoreFailure> {
+    /// The next lease, its features and predictions frozen.
+    ///
+    /// A score is as old as its epoch, and what is known around its link changes with each booking: a link
+    /// that would be worth less by now goes back, and the next one is looked at.
+    pub(super) fn next_lease(&mut self, now: Timestamp) -> Result<Next, StoreFailure> {
         if !self.scorer.needs_sketches() {
-            return Ok(());
+            return Ok(self.frontier.next(now));
         }
-        let pairs = self.pairs(&lease.references)?;
-        let prepared = self.scorer.prepare(&pairs);
-        self.learning.prepared.insert(lease.number, prepared);
-        Ok(())
+        let mut choice = Choice::default();
+        if self.scorer.explores()
+            && let Some(rivals) = self.frontier.rivals(now)
+        {
+            choice = self.scorer.choose(rivals.log_odds);
+            if choice.pick == Pick::Baseline
+                && let Some(lease) = self.frontier.lease_rival(rivals, now)
+            {
+                self.prepare(&lease, choice)?;
+                return Ok(Next::Lease(lease));
+            }
+        }
+        let mut looked_at = 0;
+        loop {
+            let next = self.frontier.next(now);
+            let Next::Lease(lease) = next else {
+                return Ok(next);
+            };
+            let score = self.prepare(&lease, choice)?;
+            looked_at += 1;
+            let fell = score.filter(|score| *score < lease.priority - FALLEN);
+            let (Some(score), true) = (fell, looked_at < LOOKED_AT_MAX) else {
+                return Ok(Next::Lease(lease));
+            };
+            let number = lease.number;
+            match self.frontier.put_back_if_worse(lease, score) {
+                Ok(()) => self.learning.prepared.remove(&number),
+                Err(lease) => return Ok(Next::Lease(lease)),
+            };
+        }
     }
 
-    /// The lease has ended otherwise than with a page.
+    /// Freezes what is known of a leased link. Gives its score by now, if that is the best of its pages'.
+    fn prepare(&mut self, lease: &Lease, choice: Choice) -> Result<Option<f32>, StoreFailure> {
+        let pairs = self.pairs(&lease.references)?;
+        let mut prepared = self.scorer.prepare(&pairs);
+        prepared.choice = choice;
+        let best = prepared.scores.iter().copied().reduce(f32::max);
+        self.learning.prepared.insert(lease.number, prepared);
+        let is_best = self.spec.order.combine() == Combine::Best && !lease.is_seed;
+        Ok(best.filter(|_| is_best && pairs.len() == lease.references.len()))
+    }
+
+    /// The lease has ended without an outcome that counts.
     pub(super) fn forget_prepared(&mut self, lease: u64) {
         self.learning.prepared.remove(&lease);
+    }
+
+    /// The lease has ended with a failure, for good: a page is lost.
+    pub(super) fn lose(&mut self, lease: u64) {
+        if let Some(prepared) = self.learning.prepared.remove(&lease) {
+            self.scorer.lose(&prepared);
+        }
     }
 
     /// A page was booked as event `seq`; what the critic says of it is learned.

@@ -42,7 +42,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.held = None;
         while self.may_lease() {
             let now = self.bench.clock.now();
-            match self.frontier.next(now) {
+            match self.next_lease(now)? {
                 Next::Lease(lease) => self.send_out(lease, now)?,
                 held => {
                     self.held = Some(held);
@@ -88,6 +88,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     return Ok(());
                 };
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
+                self.forget_prepared(lease.number);
                 self.frontier.give_back(lease, now, until);
             }
             Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request)?,
@@ -97,7 +98,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     fn spawn_fetch(&mut self, lease: Lease, request: Request) -> Result<(), EngineError> {
-        self.prepare(&lease)?;
         let bench = self.bench.clone();
         self.out.insert(lease.number);
         self.tasks
@@ -126,6 +126,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         now: Timestamp,
     ) {
         let references = lease.references.clone();
+        self.forget_prepared(lease.number);
         // Nothing was sent: dropping the lease gives the host back at the time it had.
         drop(lease);
         self.append(Event::Refused(RefusedBooking {

@@ -2,8 +2,10 @@
 
 use super::spec::SpecError;
 use crate::apprentice::{
-    Apprentice, BaselineScorer, BreadthFirstScorer, Ftrl, FtrlParams, LinkScorer, TwoClassBayes,
+    Apprentice, BaselineScorer, BreadthFirstScorer, Ftrl, FtrlParams, Learner, LinkScorer, Panel,
+    SourceRelevance, TwoClassBayes, View,
 };
+use crate::clock::chance;
 use crate::features::{FeatureSpec, FeatureSpecError};
 use crate::frontier::Combine;
 use crate::proto::v1;
@@ -23,16 +25,19 @@ pub enum CrawlOrder {
     Nb,
     /// what a logistic regression predicts that is learned while the crawl runs
     Ftrl,
+    /// what the learner predicts that has been best lately: `ftrl` at first, `nb`, or the baseline
+    Auto,
 }
 
 impl CrawlOrder {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Baseline,
         Self::BaselineFirst,
         Self::BreadthFirst,
         Self::Nb,
         Self::Ftrl,
+        Self::Auto,
     ];
 
     /// Its name, as a spec has it.
@@ -43,6 +48,7 @@ impl CrawlOrder {
             Self::BreadthFirst => "breadth-first",
             Self::Nb => "nb",
             Self::Ftrl => "ftrl",
+            Self::Auto => "auto",
         }
     }
 
@@ -63,7 +69,7 @@ impl CrawlOrder {
     /// How the priorities of several parents become one.
     pub fn combine(self) -> Combine {
         match self {
-            Self::Baseline | Self::Nb | Self::Ftrl => Combine::Best,
+            Self::Baseline | Self::Nb | Self::Ftrl | Self::Auto => Combine::Best,
             Self::BaselineFirst | Self::BreadthFirst => Combine::First,
         }
     }
@@ -73,19 +79,32 @@ impl CrawlOrder {
         match self {
             Self::Baseline | Self::BaselineFirst | Self::BreadthFirst => None,
             Self::Nb => Some(FeatureSpec::paper()),
-            Self::Ftrl => Some(FeatureSpec::default()),
+            Self::Ftrl | Self::Auto => Some(FeatureSpec::default()),
         }
     }
 
-    /// The scorer of this order, knowing nothing yet.
-    pub(super) fn scorer(self, features: FeatureSpec) -> Box<dyn LinkScorer> {
+    /// The scorer of this order, knowing nothing yet. `seed` is that of the crawl's chance.
+    ///
+    /// Whatever is followed, the others learn and are validated beside it.
+    pub(super) fn scorer(self, features: FeatureSpec, seed: u64) -> Box<dyn LinkScorer> {
+        let ftrl: Box<dyn Learner> = Box::new(Ftrl::new(FtrlParams::default()));
+        let nb: Box<dyn Learner> = Box::new(TwoClassBayes::new());
+        let baseline: Box<dyn Learner> = Box::new(SourceRelevance);
         match self {
             Self::BreadthFirst => Box::new(BreadthFirstScorer),
             Self::Baseline | Self::BaselineFirst => Box::new(BaselineScorer),
-            Self::Nb => Box::new(Apprentice::new(features, Box::new(TwoClassBayes::new()))),
+            Self::Nb => {
+                let learners = vec![(nb, View::All), (baseline, View::All), (ftrl, View::All)];
+                Box::new(Apprentice::new(features, Panel::following_first(learners)))
+            }
             Self::Ftrl => {
-                let learner = Box::new(Ftrl::new(FtrlParams::default()));
-                Box::new(Apprentice::new(features, learner))
+                let learners = vec![(ftrl, View::All), (baseline, View::All), (nb, View::Text)];
+                Box::new(Apprentice::new(features, Panel::following_first(learners)))
+            }
+            Self::Auto => {
+                let learners = vec![(ftrl, View::All), (baseline, View::All), (nb, View::Text)];
+                let apprentice = Apprentice::new(features, Panel::following_best(learners));
+                Box::new(apprentice.exploring(chance(seed, "exploration")))
             }
         }
     }

@@ -123,6 +123,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let next_at = wait_of_host.map_or(next_at, |wait| next_at.max(finished_at.after(wait)));
         let facts = book::lease_facts(&lease, url, finished_at, next_at);
         tracing::debug!(url = %facts.url, cause = error.name(), %error, "fetch failed");
+        if wait.is_none() {
+            self.lose(lease.number);
+        }
         let event = book::of_failure(facts, error, wait.is_none());
         let gives_up_host = wait.is_none() && error.policy().give_up == GiveUp::Host;
         let host = lease.host.host().clone();

@@ -1,0 +1,251 @@
+//! Several learners over the same instances: each is validated, one is followed.
+
+use super::instance::{Instance, sigmoid};
+use super::leader::Leader;
+use super::learner::Learner;
+use super::validation::{LearnerFigures, Validation};
+use crate::features::{LinkVector, Namespace};
+use crate::url::UrlId;
+
+/// What a learner sees of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// All that the crawl's features give.
+    All,
+    /// <t, d> alone, as the paper's learner had it (WWW 2002, section 3.4).
+    Text,
+}
+
+/// A learner of a panel, for those who look on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LearnerReport {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the frontier follows it.
+    pub is_followed: bool,
+    /// How well it has predicted.
+    pub figures: LearnerFigures,
+}
+
+struct Member {
+    learner: Box<dyn Learner>,
+    view: View,
+    validation: Validation,
+}
+
+/// See the module.
+pub struct Panel {
+    members: Vec<Member>,
+    leader: Leader,
+    /// Whether another one may be followed.
+    follows_best: bool,
+    seen: Instance,
+    losses: Vec<f32>,
+}
+
+impl Panel {
+    /// Follows the first of `learners`, for good.
+    pub fn following_first(learners: Vec<(Box<dyn Learner>, View)>) -> Self {
+        let members: Vec<Member> = learners
+            .into_iter()
+            .map(|(learner, view)| Member {
+                learner,
+                view,
+                validation: Validation::default(),
+            })
+            .collect();
+        Self {
+            leader: Leader::new(0, members.len()),
+            losses: Vec::with_capacity(members.len()),
+            members,
+            follows_best: false,
+            seen: Instance::default(),
+        }
+    }
+
+    /// Begins with the first of `learners`, and follows another one when that has predicted better.
+    pub fn following_best(learners: Vec<(Box<dyn Learner>, View)>) -> Self {
+        Self {
+            follows_best: true,
+            ..Self::following_first(learners)
+        }
+    }
+
+    /// The score of the learner that is followed.
+    pub(super) fn predict(&mut self, instance: &Instance) -> f32 {
+        let at = self.leader.now();
+        self.members.get(at).map_or(0.0, |member| {
+            let seen = member.view.of(instance, &mut self.seen);
+            member.learner.predict(seen)
+        })
+    }
+
+    /// The scores of all, and which of them is followed.
+    pub(super) fn predict_all(&mut self, instance: &Instance) -> Vec<f32> {
+        let members = self.members.iter();
+        members
+            .map(|member| {
+                let seen = member.view.of(instance, &mut self.seen);
+                member.learner.predict(seen)
+            })
+            .collect()
+    }
+
+    /// Where the one that is followed stands among them.
+    pub(super) fn followed(&self) -> usize {
+        self.leader.now()
+    }
+
+    /// The probability that goes with a score of the learner of this name, as far as that has been seen.
+    pub(super) fn probability(&self, name: &str, score: f32) -> Option<f32> {
+        let mut members = self.members.iter();
+        let member = members.find(|member| member.learner.name() == name)?;
+        Some(member.validation.probability(score))
+    }
+
+    /// The target of `instances` was judged. `predictions` are what [`predict_all`](Self::predict_all) gave
+    /// for each when it was leased, `sources` the pages that they stand on.
+    pub(super) fn learn(
+        &mut self,
+        instances: &[Instance],
+        sources: &[UrlId],
+        predictions: &[Vec<f32>],
+        log_odds: f32,
+    ) {
+        let label = sigmoid(log_odds);
+        if instances.is_empty() {
+            return;
+        }
+        self.losses.clear();
+        self.losses.resize(self.members.len(), 0.0);
+        let share = 1.0 / instances.len() as f32;
+        for (source, scores) in sources.iter().zip(predictions) {
+            for ((member, score), sum) in self.members.iter_mut().zip(scores).zip(&mut self.losses)
+            {
+                *sum += share * member.validation.add(*source, *score, label);
+            }
+        }
+        self.leader.add(&self.losses);
+        for instance in instances {
+            for member in &mut self.members {
+                let seen = member.view.of(instance, &mut self.seen);
+                member.learner.learn(seen, label, 1.0);
+            }
+        }
+    }
+
+    /// Puts what was learned in force.
+    pub(super) fn publish(&mut self) {
+        for member in &mut self.members {
+            member.learner.publish();
+        }
+        if self.follows_best {
+            let before = self.leader.now();
+            if self.leader.choose() {
+                let name = |at: usize| self.members.get(at).map_or("", |m| m.learner.name());
+                tracing::info!(
+                    from = name(before),
+                    to = name(self.leader.now()),
+                    "another learner has predicted better lately"
+                );
+            }
+        }
+    }
+
+    pub(super) fn reports(&self) -> Vec<LearnerReport> {
+        let members = self.members.iter().enumerate();
+        members
+            .map(|(at, member)| LearnerReport {
+                name: member.learner.name(),
+                is_followed: at == self.leader.now(),
+                figures: member.validation.figures(),
+            })
+            .collect()
+    }
+}
+
+impl View {
+    /// The instance as this view has it; `scratch` holds it if it is another one.
+    fn of<'a>(self, instance: &'a Instance, scratch: &'a mut Instance) -> &'a Instance {
+        if self == Self::All {
+            return instance;
+        }
+        text_of(&instance.vector, &mut scratch.vector);
+        scratch.dense = instance.dense;
+        scratch
+    }
+}
+
+fn text_of(all: &LinkVector, text: &mut LinkVector) {
+    text.clear();
+    for (key, value) in all.iter() {
+        if Namespace::of(key) == Some(Namespace::Text) {
+            text.push(key, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apprentice::dense;
+    use crate::apprentice::{Ftrl, FtrlParams, SourceRelevance, TwoClassBayes};
+    use crate::features::key;
+
+    fn panel() -> Panel {
+        let ftrl = Ftrl::new(FtrlParams {
+            bits: 10,
+            ..FtrlParams::default()
+        });
+        Panel::following_best(vec![
+            (Box::new(ftrl), View::All),
+            (Box::new(SourceRelevance), View::All),
+            (Box::new(TwoClassBayes::new()), View::Text),
+        ])
+    }
+
+    /// A target whose relevance shows in the page alone; a word says the contrary of what it said before.
+    fn link(turn: u64, is_relevant: bool) -> Instance {
+        let mut instance = Instance::default();
+        let word = u64::from(is_relevant) ^ (turn / 7 % 2);
+        instance
+            .vector
+            .push(key(Namespace::Text, 0, word << 20), 1.0);
+        instance.dense[dense::OWN_WORDS] = if turn % 3 == 0 { 3.0 } else { -3.0 };
+        instance.dense[dense::RELEVANCE] = if is_relevant { 2.0 } else { -2.0 };
+        instance
+    }
+
+    #[test]
+    fn where_the_words_mislead_the_baseline_is_followed() {
+        let mut panel = panel();
+        for turn in 0..300 {
+            let is_relevant = turn % 2 == 0;
+            let instance = link(turn, is_relevant);
+            let scores = panel.predict_all(&instance);
+            assert_eq!(scores.len(), 3);
+            let odds = if is_relevant { 9.0 } else { -9.0 };
+            panel.learn(&[instance], &[UrlId(turn)], &[scores], odds);
+            if turn % 10 == 9 {
+                panel.publish();
+            }
+        }
+        let reports = panel.reports();
+        let followed: Vec<_> = reports.iter().filter(|report| report.is_followed).collect();
+        assert_eq!(followed.len(), 1);
+        assert_eq!(followed[0].name, "baseline", "{reports:?}");
+        assert_eq!(followed[0].figures.instances, 300);
+        let score = panel.predict(&link(0, true));
+        assert!((score - 2.0).abs() < 1e-6, "{score}");
+    }
+
+    #[test]
+    fn the_text_view_shows_no_other_namespace() {
+        let mut instance = Instance::default();
+        instance.vector.push(key(Namespace::UrlToken, 0, 7), 1.0);
+        instance.vector.push(key(Namespace::Text, 2, 7), 0.5);
+        let mut scratch = Instance::default();
+        let seen = View::Text.of(&instance, &mut scratch);
+        assert_eq!(seen.vector.keys, [key(Namespace::Text, 2, 7)]);
+    }
+}
