@@ -49,7 +49,7 @@ impl Default for Choice {
 }
 
 /// What was saved and what it has cost to know it, in pages of expected loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct ExplorationFigures {
     /// Fetches at which learner and baseline differed.
     pub differed: u64,

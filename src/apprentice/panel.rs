@@ -17,7 +17,7 @@ pub enum View {
 }
 
 /// A learner of a panel, for those who look on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct LearnerReport {
     /// Its name.
     pub name: &'static str,

@@ -18,7 +18,7 @@ const LINKS_OF_PAGE_MAX: usize = 64;
 const BINS: usize = 10;
 
 /// How well a learner has predicted so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct LearnerFigures {
     /// Instances (u, v) that it was asked about before it learned them.
     pub instances: u64,

@@ -92,7 +92,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     follow(&mut client, "baseline", u64::MAX).await?;
 
     crawl_otherwise(&mut client, &args, &web, &model).await?;
-    let names = ["breadth-first", "baseline", "ftrl"].map(str::to_owned);
+    let names = ["breadth-first", "baseline", "auto"].map(str::to_owned);
     let curves = curves(&mut client, &names, 0).await?;
     daemon.stop()?;
     serving.abort();
@@ -117,7 +117,7 @@ async fn crawl_otherwise(
     for (order, words) in [
         ("breadth-first", "5. the same, breadth-first:"),
         (
-            "ftrl",
+            "auto",
             "6. and with an apprentice, which learns while it crawls where relevant pages are:",
         ),
     ] {

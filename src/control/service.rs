@@ -232,6 +232,15 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
         Ok(Response::new(Box::pin(tokio_stream::iter(points))))
     }
 
+    async fn get_learners(
+        &self,
+        request: Request<v1::GetLearnersRequest>,
+    ) -> Answer<v1::GetLearnersResponse> {
+        let crawl = self.crawl(&request.into_inner().name).await?;
+        let learners = crawl.learners().await.map_err(|error| of_crawl(&error))?;
+        Ok(Response::new(learners))
+    }
+
     async fn get_frontier(
         &self,
         request: Request<v1::GetFrontierRequest>,

@@ -52,6 +52,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Command::Loss(points_max, reply) => {
                 let _ = reply.send(Ok(self.progress.curve.points(points_max)));
             }
+            Command::Learners(reply) => {
+                let _ = reply.send(Ok(self.learners_report()));
+            }
             Command::Feedback(request, reply) => match self.feedback(&request) {
                 Ok((seq, counts)) => self.waiters.push(seq, Answer::Feedback(reply, counts)),
                 Err(error) => {

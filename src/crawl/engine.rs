@@ -15,6 +15,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::handle::{Command, Handle, LastReport};
 use super::judging::Judging;
+use super::learners::Learned;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
@@ -235,7 +236,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
     ///
     /// # Errors
     /// [`EngineError`]: what broke. What was durable by then stays; the rest was not booked.
-    pub async fn run(mut self) -> Result<Progress, EngineError> {
+    pub async fn run(self) -> Result<Progress, EngineError> {
+        self.run_and_tell().await.map(|(progress, _)| progress)
+    }
+
+    /// As [`run`](Self::run); gives as well what was learned.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn run_and_tell(mut self) -> Result<(Progress, Learned), EngineError> {
         let ended = self.work().await;
         self.tasks.shutdown().await;
         let ended = match ended {
@@ -246,7 +255,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Ok(()) | Err(EngineError::Abandoned) => {}
             Err(error) => self.record_failure(error).await,
         }
-        ended.map(|()| self.progress)
+        let learned = self.learned();
+        ended.map(|()| (self.progress, learned))
     }
 
     pub(super) async fn work(&mut self) -> Result<(), EngineError> {

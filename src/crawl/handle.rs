@@ -51,6 +51,7 @@ pub(super) enum Command {
     Head(usize, Reply<Vec<WaitingLink>>),
     Lookup(UrlId, Reply<Option<KnownLink>>),
     Loss(usize, Reply<Vec<LossPoint>>),
+    Learners(Reply<v1::GetLearnersResponse>),
     Feedback(Box<v1::FeedbackRequest>, Reply<v1::FeedbackResponse>),
     Critic(Reply<Arc<dyn PageJudge>>),
     Shutdown,
@@ -179,6 +180,14 @@ impl Handle {
     pub async fn loss(&self, points_max: usize) -> Result<Vec<LossPoint>, CrawlError> {
         self.ask(move |reply| Command::Loss(points_max, reply))
             .await
+    }
+
+    /// How its learners have predicted so far.
+    ///
+    /// # Errors
+    /// [`CrawlError::Closed`].
+    pub async fn learners(&self) -> Result<v1::GetLearnersResponse, CrawlError> {
+        self.ask(Command::Learners).await
     }
 
     /// Says of booked pages whether they were judged right; returns when that is durable. Pages that are

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::engine::Engine;
+use super::learners::LearnersAt;
 use super::lease_task::source_facts;
 use super::parts::Pace;
 use crate::apprentice::{Choice, Pick, Prepared, SourceView};
@@ -47,6 +48,8 @@ pub(super) struct Learning {
     /// Targets of redirects, with the references that they took over.
     redirects: Vec<(UrlId, Vec<Reference>)>,
     sweep: Option<Sweep>,
+    /// The learners' figures at the beginning of each epoch.
+    pub(super) epochs: Vec<LearnersAt>,
 }
 
 /// Hashed pages; the ones that came in first go first.
@@ -196,14 +199,24 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let prepared = self.learning.prepared.remove(&lease).unwrap_or_default();
         self.take_in(&prepared, seq, &sketch);
         // A sweep is ended before the next epoch, so that no score is of an epoch that nobody can name.
-        if self.learning.sweep.is_none() && self.scorer.publish_if_due() {
-            self.learning.sweep = Some(Sweep::default());
+        if self.learning.sweep.is_none() {
+            self.publish_if_due();
         }
         // A replay counts its slices in bookings, for its loop turns as the threads please.
         if self.pace == Pace::Replay {
             self.sweep(SLICE_OF_REPLAY)?;
         }
         Ok(())
+    }
+
+    fn publish_if_due(&mut self) {
+        if self.scorer.publish_if_due() {
+            self.learning.epochs.push(LearnersAt {
+                pages: self.learning.pages.len() as u64,
+                learners: self.scorer.learners(),
+            });
+            self.learning.sweep = Some(Sweep::default());
+        }
     }
 
     fn take_in(&mut self, prepared: &Prepared, seq: Seq, sketch: &Arc<PageSketch>) {
@@ -236,9 +249,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 if let Some(sketch) = self.sketch(seq)? {
                     self.take_in(&prepared, seq, &sketch);
                 }
-                if self.scorer.publish_if_due() {
-                    self.learning.sweep = Some(Sweep::default());
-                }
+                self.publish_if_due();
             }
             Event::Redirect(redirect) => self.note_redirect(redirect),
             _ => {}

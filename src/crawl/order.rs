@@ -15,7 +15,6 @@ use crate::text::unknown_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CrawlOrder {
     /// the best parent's log odds
-    #[default]
     Baseline,
     /// the first parent's log odds, frozen
     BaselineFirst,
@@ -26,6 +25,7 @@ pub enum CrawlOrder {
     /// what a logistic regression predicts that is learned while the crawl runs
     Ftrl,
     /// what the learner predicts that has been best lately: `ftrl` at first, `nb`, or the baseline
+    #[default]
     Auto,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::engine::Engine;
+use super::learners::learner_to_proto;
 use crate::booking::{CrawlState, Event, LeaseFacts, Seq};
 use crate::clock::{Clock, Timestamp};
 use crate::critic::relevance_of;
@@ -60,6 +61,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .unwrap_or_else(|| self.teaching.base_version()),
             marks: progress.marks.len() as u64,
             unjudged: self.judging.unjudged() as u64,
+            learners: self
+                .scorer
+                .learners()
+                .iter()
+                .map(learner_to_proto)
+                .collect(),
         }
     }
 

@@ -162,7 +162,8 @@ impl Spec {
             ));
         }
         let order = match spec.order.as_str() {
-            "" => CrawlOrder::default(),
+            // What it meant before specs named it; a new crawl is given the default when it is created.
+            "" => CrawlOrder::Baseline,
             name => {
                 CrawlOrder::from_name(name).map_err(|problem| SpecError::new("order", problem))?
             }

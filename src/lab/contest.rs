@@ -17,7 +17,8 @@ use crate::archive::Archive;
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use crate::clock::{SimulatedClock, Timestamp, chance};
 use crate::crawl::{
-    Engine, EngineError, EngineParts, Judge, Pace, RobotsPolicy, SEED_PRIORITY, SpecError, World,
+    Engine, EngineError, EngineParts, Judge, Learned, Pace, RobotsPolicy, SEED_PRIORITY, SpecError,
+    World,
 };
 use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::fetch::ReplaySource;
@@ -123,6 +124,8 @@ pub struct Entry {
     pub by_judge: Option<LossCurve>,
     /// Why it ended.
     pub reason: String,
+    /// How its learners have predicted.
+    pub learned: Learned,
 }
 
 /// Where an entry begins.
@@ -325,7 +328,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
         .enable_all()
         .build()
         .map_err(|error| StoreFailure(format!("no runtime for a replay: {error}")))?;
-    let progress = runtime.block_on(engine.run())?;
+    let (progress, learned) = runtime.block_on(engine.run_and_tell())?;
     drop(handle);
     let by_judge = match world.labels.as_deref() {
         Some(labels) => Some(judged_curve(store.as_ref(), &labels.judge(&job.topic)?)?),
@@ -339,6 +342,7 @@ fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, Contest
         by_critic: progress.curve,
         by_judge,
         reason: progress.state.1,
+        learned,
     })
 }
 

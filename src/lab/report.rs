@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::contest::{ContestSpec, Entry};
 use super::start::Start;
+use crate::apprentice::{ExplorationFigures, LearnerReport};
 use crate::measure::{LossCurve, LossPoint, NamedCurve, SeriesError, loss_svg};
 
 /// Why a report cannot be written.
@@ -66,6 +67,10 @@ pub struct EntrySummary {
     pub ended: String,
     /// Its seeds.
     pub seeds: Vec<String>,
+    /// How its learners have predicted (progressive validation).
+    pub learners: Vec<LearnerReport>,
+    /// What exploration has cost and what was saved, if it explores.
+    pub exploration: Option<ExplorationFigures>,
 }
 
 /// The seed sets of one crawler and topic together, at one n.
@@ -175,6 +180,8 @@ fn summary_of(entry: &Entry) -> EntrySummary {
             .iter()
             .map(|url| url.as_str().to_owned())
             .collect(),
+        learners: entry.learned.learners.clone(),
+        exploration: entry.learned.exploration,
     }
 }
 

@@ -21,8 +21,8 @@ use self::folder::CrawlFolder;
 use crate::booking::CrawlState;
 use crate::clock::Clock;
 use crate::crawl::{
-    CrawlError, Engine, EngineError, EngineParts, Handle, Pace, RobotsPolicy, Spec, SpecError,
-    check_name,
+    CrawlError, CrawlOrder, Engine, EngineError, EngineParts, Handle, Pace, RobotsPolicy, Spec,
+    SpecError, check_name,
 };
 use crate::critic::{JudgeAway, JudgeError, ModelFileError};
 use crate::fetch::Source;
@@ -214,7 +214,10 @@ impl<S: Source, C: Clock> Registry<S, C> {
     ///
     /// # Errors
     /// [`RegistryError`]; then nothing was made.
-    pub async fn create(&self, raw: v1::CrawlSpec) -> Result<v1::Crawl, RegistryError> {
+    pub async fn create(&self, mut raw: v1::CrawlSpec) -> Result<v1::Crawl, RegistryError> {
+        if raw.order.is_empty() {
+            CrawlOrder::default().name().clone_into(&mut raw.order);
+        }
         let spec = Spec::check(&raw)?;
         if self.shared.needs_contact && spec.tuning.contact.is_none() {
             return Err(RegistryError::NoContact);

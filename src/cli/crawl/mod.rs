@@ -3,6 +3,7 @@
 mod feedback;
 mod frontier;
 mod judge;
+mod learners;
 mod list;
 mod loss;
 mod pages;
@@ -49,6 +50,8 @@ pub(super) enum Command {
     Loss(loss::Args),
     /// The best links waiting, and why each waits
     Frontier(frontier::Args),
+    /// How the learners have predicted so far, and which one the frontier follows
+    Learners(learners::Args),
     /// All that is known of one URL
     Url(url::Args),
     /// Say of judged pages whether they were judged right; the crawl's critic learns it
@@ -73,6 +76,7 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Set(args) => set::run(daemon, *args).await,
         Command::Loss(args) => loss::run(daemon, args).await,
         Command::Frontier(args) => frontier::run(daemon, args).await,
+        Command::Learners(args) => learners::run(daemon, args).await,
         Command::Url(args) => url::run(daemon, args).await,
         Command::Feedback(args) => feedback::run(daemon, args).await,
         Command::ExportCritic(args) => feedback::export(daemon, args).await,

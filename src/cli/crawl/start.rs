@@ -56,8 +56,11 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPRENTICE_CONTACT", value_name = "CONTACT")]
     contact: Option<String>,
 
-    /// Order of the frontier [default: baseline]
-    #[arg(long, value_name = "baseline|baseline-first|breadth-first|nb|ftrl")]
+    /// Order of the frontier [default: auto]
+    #[arg(
+        long,
+        value_name = "auto|ftrl|nb|baseline|baseline-first|breadth-first"
+    )]
     order: Option<String>,
 
     /// Seed URL (again for more); or a number: the seed of all chance in the crawl
