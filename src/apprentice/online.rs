@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::dense::strength;
 use super::exploration::{Choice, Exploration, ExplorationFigures};
 use super::history::History;
 use super::instance::{Instance, sigmoid};
@@ -116,12 +115,10 @@ impl LinkScorer for Apprentice {
         self.exploration.is_some()
     }
 
-    fn choose(&mut self, log_odds: f32) -> Choice {
-        let Some(exploration) = &mut self.exploration else {
-            return Choice::default();
-        };
-        let relevance = self.panel.probability("baseline", strength(log_odds));
-        exploration.choose(1.0 - relevance.unwrap_or(0.5), self.epoch > 0)
+    fn choose(&mut self) -> Choice {
+        let may_explore = self.epoch > 0;
+        let choose = |exploration: &mut Exploration| exploration.choose(may_explore);
+        self.exploration.as_mut().map(choose).unwrap_or_default()
     }
 
     fn learners(&self) -> Vec<LearnerReport> {

@@ -96,13 +96,6 @@ impl Panel {
         self.leader.now()
     }
 
-    /// The probability that goes with a score of the learner of this name, as far as that has been seen.
-    pub(super) fn probability(&self, name: &str, score: f32) -> Option<f32> {
-        let mut members = self.members.iter();
-        let member = members.find(|member| member.learner.name() == name)?;
-        Some(member.validation.probability(score))
-    }
-
     /// The target of `instances` was judged. `predictions` are what [`predict_all`](Self::predict_all) gave
     /// for each when it was leased, `sources` the pages that they stand on.
     pub(super) fn learn(

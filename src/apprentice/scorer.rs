@@ -64,8 +64,8 @@ pub trait LinkScorer: Send {
         false
     }
 
-    /// Its own best link and the baseline's differ; `log_odds` is the latter's priority. Whose is taken?
-    fn choose(&mut self, _log_odds: f32) -> Choice {
+    /// Its own best link and the baseline's differ. Whose is taken?
+    fn choose(&mut self) -> Choice {
         Choice::default()
     }
 

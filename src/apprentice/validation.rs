@@ -57,11 +57,6 @@ pub(super) fn log_loss(probability: f32, label: f32) -> f32 {
 }
 
 impl Validation {
-    /// The probability that goes with a score now.
-    pub(super) fn probability(&self, score: f32) -> f32 {
-        self.calibrator.probability(score)
-    }
-
     /// The learner gave `score` to a link of page `source`, and this came of it. Gives the log loss.
     pub(super) fn add(&mut self, source: UrlId, score: f32, label: f32) -> f32 {
         let probability = self.calibrator.probability(score);

@@ -135,7 +135,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if self.scorer.explores()
             && let Some(rivals) = self.frontier.rivals(now)
         {
-            choice = self.scorer.choose(rivals.log_odds);
+            choice = self.scorer.choose();
             if choice.pick == Pick::Baseline
                 && let Some(lease) = self.frontier.lease_rival(rivals, now)
             {

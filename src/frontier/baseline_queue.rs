@@ -22,13 +22,11 @@ pub(super) struct BaselineQueue {
     is_kept: bool,
 }
 
-/// The best link by the order in force, and the baseline's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The baseline's best link, which is not the best by the order in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rivals {
     /// The slot of the baseline's.
     slot: u32,
-    /// Its priority for the baseline: the greatest log odds among the pages that it stands on.
-    pub log_odds: f32,
 }
 
 impl BaselineQueue {
@@ -75,10 +73,7 @@ impl Frontier {
             }
             let link = self.links.get(entry.slot());
             if self.hosts.is_ready(link.host) {
-                found = (link.order_key() != best).then_some(Rivals {
-                    slot: entry.slot(),
-                    log_odds: link.baseline,
-                });
+                found = (link.order_key() != best).then_some(Rivals { slot: entry.slot() });
                 break;
             }
             busy.extend(self.baseline.heap.pop());
