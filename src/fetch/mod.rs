@@ -18,7 +18,7 @@ mod source;
 
 pub use error::FetchError;
 pub use fields::{Fields, RobotsTag, retry_after, robots_tag_directives};
-pub use guard::{Cidr, CidrError, GuardRules};
+pub use guard::{Cidr, CidrError, GuardRules, forbidden_port};
 pub use http::{
     FixedResolver, HttpSettings, HttpSource, HttpSourceError, ProxyMode, ProxyUrl, ProxyUrlError,
     Resolve, Resolving, SystemResolver,

@@ -99,8 +99,13 @@ async fn conforms(source: &impl Source, base: &str) {
             "{path}"
         );
     }
-    let bomb = response(source, &at("/gzip-bomb")).await;
-    assert_eq!((bomb.body.len(), bomb.truncated), (100_000, true));
+    assert_eq!(failure(source, &at("/gzip-bomb")).await.name(), "bomb");
+    let unstated = response(source, &at("/unstated")).await;
+    assert_eq!(&unstated.body[..], b"<p>hello");
+    let mut strict = request(&at("/large"));
+    strict.limits.refuse_large = true;
+    let too_large = FetchError::TooLarge(100_000);
+    assert_eq!(failing(source, strict).await, too_large);
     let cut = response(source, &at("/gzip-cut")).await;
     assert!(cut.body.len() > 15_000 && cut.truncated);
     assert_eq!(failure(source, &at("/gzip-nothing")).await.name(), "decode");
@@ -214,6 +219,38 @@ async fn every_limit_ends_a_fetch_under_its_own_name() {
     let mut request = request(&site.url("/hang"));
     request.limits.total = Duration::from_millis(100);
     assert_eq!(failing(&source, request).await.name(), "timeout-total");
+}
+
+#[tokio::test]
+async fn a_body_that_only_drips_is_too_slow() {
+    let site = Site::start().await;
+    let mut slow = request(&site.url("/drip"));
+    slow.limits.rate_window = Duration::from_millis(100);
+    slow.limits.rate_bytes_min = 10_000;
+    let error = failing(&direct(), slow.clone()).await;
+    assert_eq!(error, FetchError::TooSlow(10_000));
+    // Who takes any rate waits until the bytes or the time are spent.
+    slow.limits.rate_bytes_min = 0;
+    slow.limits.body_bytes_max = 30;
+    let Outcome::Response(drops) = direct().fetch(slow).await else {
+        panic!("no response");
+    };
+    assert_eq!((drops.body.len(), drops.truncated), (30, true));
+}
+
+#[tokio::test]
+async fn a_port_of_another_service_is_not_connected_to() {
+    let error = failure(&direct(), "http://127.0.0.1:25/").await;
+    assert_eq!(error, FetchError::Port(25));
+}
+
+#[tokio::test]
+async fn a_document_of_no_kind_is_dropped_at_its_first_bytes_if_they_are_no_text() {
+    let site = Site::start().await;
+    let mut endless = request(&site.url("/unstated-binary"));
+    endless.limits.total = Duration::from_mins(5);
+    let kind = FetchError::ContentType("application/octet-stream".to_owned());
+    assert_eq!(failing(&direct(), endless).await, kind);
 }
 
 #[tokio::test]

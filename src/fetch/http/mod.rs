@@ -30,7 +30,7 @@ use tokio::time::{Instant, timeout};
 pub use proxy::{ProxyMode, ProxyUrl, ProxyUrlError};
 pub use resolve::{FixedResolver, Resolve, Resolving, SystemResolver};
 
-use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source};
+use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source, forbidden_port};
 use crate::clock::{Clock, Timestamp};
 use dial::Dial;
 
@@ -137,6 +137,9 @@ impl HttpSource {
     async fn answer(&self, request: &Request) -> Result<Outcome, FetchError> {
         let url = request.url.to_url();
         let url = url.map_err(|error| FetchError::Protocol(error.to_string()))?;
+        if let Some(port) = forbidden_port(&url) {
+            return Err(FetchError::Port(port));
+        }
         if let Some(address) = request.guard.forbidden_literal(&url) {
             return Err(FetchError::Address(address));
         }

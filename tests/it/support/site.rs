@@ -146,6 +146,7 @@ fn well_formed(path: &str) -> Option<(Vec<u8>, Then)> {
             let robots = "X-Robots-Tag: noarchive\r\nX-Robots-Tag: nofollow\r\n";
             (ok(&format!("{HTML}{robots}"), b"hello"), KeepAlive)
         }
+        "/unstated" => (ok("Content-Type: */*\r\n", b"<p>hello"), KeepAlive),
         "/large" => (ok(HTML, &vec![b'x'; 200_000]), KeepAlive),
         "/empty" => (b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(), KeepAlive),
         "/reset" => (with("205 Reset Content", HTML, b""), KeepAlive),
@@ -229,6 +230,10 @@ fn broken(path: &str) -> Option<(Vec<u8>, Then)> {
             Close,
         ),
         "/drip" => (part(HTML, 1_000_000, b""), Drip),
+        "/unstated-binary" => {
+            let kind = "Content-Type: application/octet-stream\r\n";
+            (part(kind, 1_000_000, b"\x00\x01\x02"), Hang)
+        }
         "/stream" => (chunkless(HTML), Drip),
         _ => return None,
     })
