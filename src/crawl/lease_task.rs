@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
@@ -41,6 +42,18 @@ pub(super) enum Done {
     Robots(RobotsAnswer),
     /// The crawl was closed while redirects of robots.txt waited for their hosts.
     NotAsked,
+}
+
+impl Done {
+    /// How long the server took to answer; nothing where it did not.
+    pub(super) fn answer_time(&self) -> Duration {
+        match self {
+            Self::Page(page) => page.read.response.answer_time,
+            Self::Read(page) => page.0.response.answer_time,
+            Self::Redirect(redirect) => redirect.answer_time,
+            Self::Failure(_) | Self::Robots(_) | Self::NotAsked => Duration::ZERO,
+        }
+    }
 }
 
 /// A page with its verdict.

@@ -8,7 +8,7 @@ use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{RobotsAnswer, RobotsCache};
-use crate::fetch::{Kinds, Request, Source};
+use crate::fetch::{Kinds, Request, Source, forbidden_port};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
 
@@ -61,6 +61,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         // The scope may have become narrower since the link was taken in.
         if !lease.is_seed && !self.spec.tuning.scope.covers(&url) {
             self.refuse(lease, url, Refusal::Scope, now);
+            return Ok(());
+        }
+        if url.to_url().is_ok_and(|url| forbidden_port(&url).is_some()) {
+            self.refuse(lease, url, Refusal::Address, now);
             return Ok(());
         }
         if self.frontier.host_given_up(lease.host.host()) {

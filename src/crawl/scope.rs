@@ -23,8 +23,21 @@ pub struct Scope {
     /// Outlinks only of pages whose best class lies in the focus or under its parent.
     hard_focus: bool,
     follow_nofollow: bool,
+    follow_meta_nofollow: bool,
+    follow_tag_nofollow: bool,
     /// Address ranges that may be crawled although they are special.
     pub allow_addresses: Vec<String>,
+}
+
+/// Who asks that a link is not followed; each can be ignored by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nofollow {
+    /// The link: `rel=nofollow`.
+    pub by_link: bool,
+    /// Its page: `meta robots`.
+    pub by_page: bool,
+    /// The server: `X-Robots-Tag`.
+    pub by_server: bool,
 }
 
 /// A link as the scope sees it.
@@ -34,8 +47,8 @@ pub struct LinkView<'a> {
     pub url: &'a CanonicalUrl,
     /// Links from a seed to it.
     pub depth: u16,
-    /// It, or its page, says nofollow.
-    pub nofollow: bool,
+    /// Who says nofollow of it.
+    pub nofollow: Nofollow,
     /// Its page's best class lies in the focus or under its parent.
     pub near_focus: bool,
 }
@@ -61,6 +74,8 @@ impl Scope {
             depth_max: depth_max(scope.depth_max)?,
             hard_focus,
             follow_nofollow: scope.ignore_nofollow,
+            follow_meta_nofollow: scope.ignore_meta_robots,
+            follow_tag_nofollow: scope.ignore_robots_tag,
             allow_addresses: scope.allow_addresses.clone(),
         })
     }
@@ -73,7 +88,11 @@ impl Scope {
 
     /// Why the link is not taken in; `None` if it is.
     pub fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
-        if link.nofollow && !self.follow_nofollow {
+        let asked = link.nofollow;
+        if asked.by_link && !self.follow_nofollow
+            || asked.by_page && !self.follow_meta_nofollow
+            || asked.by_server && !self.follow_tag_nofollow
+        {
             return Some(Refusal::Nofollow);
         }
         if self.hard_focus && !link.near_focus {
@@ -143,7 +162,7 @@ mod tests {
         let mut link = LinkView {
             url: &url,
             depth: 1,
-            nofollow: false,
+            nofollow: Nofollow::default(),
             near_focus: true,
         };
         change(&mut link);
@@ -156,7 +175,7 @@ mod tests {
         assert_eq!(refusal(&scope, "http://a.test/x", |_| ()), None);
         assert_eq!(refusal(&scope, "http://a.test/x", |l| l.depth = 900), None);
         assert_eq!(
-            refusal(&scope, "http://a.test/x", |l| l.nofollow = true),
+            refusal(&scope, "http://a.test/x", |l| l.nofollow.by_link = true),
             Some(Refusal::Nofollow)
         );
     }

@@ -51,7 +51,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             done,
             at: finished_at,
         } = finished;
-        let next_at = finished_at.after(self.delay_of(&url));
+        let growth = self.spec.tuning.delay_growth;
+        let delay = growth.grown(self.delay_of(&url), done.answer_time());
+        let next_at = finished_at.after(delay);
         let number = lease.number;
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
