@@ -161,7 +161,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let held = self.frontier.counts(self.bench.clock.now()).held;
             let reason = match held {
                 0 => "out of links".to_owned(),
-                held => format!("out of links ({held} held by the cap of pages per host)"),
+                held => {
+                    format!("out of links ({held} held by the caps of pages per host and domain)")
+                }
             };
             self.enter(CrawlState::Finished, &reason);
         }

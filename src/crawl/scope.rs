@@ -18,6 +18,8 @@ pub struct Scope {
     deny: RegexSet,
     /// Fetches of one host at most.
     pub pages_per_host_max: Option<u64>,
+    /// Fetches of all hosts under one registrable domain at most.
+    pub pages_per_domain_max: Option<u64>,
     /// Links from a seed at most.
     depth_max: Option<u16>,
     /// Outlinks only of pages whose best class lies in the focus or under its parent.
@@ -71,6 +73,7 @@ impl Scope {
             allow: patterns("scope.allow", &scope.allow)?,
             deny: patterns("scope.deny", &scope.deny)?,
             pages_per_host_max: Some(scope.pages_per_host_max).filter(|max| *max > 0),
+            pages_per_domain_max: Some(scope.pages_per_domain_max).filter(|max| *max > 0),
             depth_max: depth_max(scope.depth_max)?,
             hard_focus,
             follow_nofollow: scope.ignore_nofollow,

@@ -123,6 +123,7 @@ impl Tuning {
         FrontierParams {
             combine: order.combine(),
             pages_per_host_max: self.scope.pages_per_host_max,
+            pages_per_domain_max: self.scope.pages_per_domain_max,
             references_max: REFERENCES_MAX,
             delay: self.delay,
         }

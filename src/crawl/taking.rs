@@ -51,6 +51,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             done,
             at: finished_at,
         } = finished;
+        let host = lease.host.host();
+        if let Some(address) = self.bench.source.address_of(host) {
+            self.calendar.note_address(host, address);
+        }
         let growth = self.spec.tuning.delay_growth;
         let delay = growth.grown(self.delay_of(&url), done.answer_time());
         let next_at = finished_at.after(delay);

@@ -1,13 +1,14 @@
 //! The contract of whatever answers requests.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::{FetchError, FetchLimits, GuardRules};
-use crate::url::CanonicalUrl;
+use crate::url::{CanonicalUrl, HostKey};
 
 /// One request: a GET.
 #[derive(Clone, Debug)]
@@ -127,6 +128,12 @@ pub struct Redirect {
 pub trait Source: Send + Sync + 'static {
     /// Fetches one URL.
     fn fetch(&self, request: Request) -> impl Future<Output = Outcome> + Send;
+
+    /// Where the last answer of `host` came from, if that is an address of its own.
+    fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
+        let _ = host;
+        None
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 
 mod admit;
 mod calendar;
+mod domains;
 mod host_queue;
 mod hosts;
 mod known;
@@ -29,7 +30,7 @@ mod store_sled;
 mod store_tests;
 mod view;
 
-pub use calendar::{Held, HostCalendar, HostLease};
+pub use calendar::{HOSTS_PER_ADDRESS, Held, HostCalendar, HostLease};
 pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;

@@ -207,7 +207,7 @@ async fn a_cap_of_pages_a_host_holds_the_rest_until_it_is_raised() {
             assert_eq!((status.fetched, status.links_held), (4, 2));
             assert_eq!(
                 status.reason,
-                "out of links (2 held by the cap of pages per host)"
+                "out of links (2 held by the caps of pages per host and domain)"
             );
             let raised = update(|change| {
                 change.scope = Some(v1::Scope {

@@ -171,7 +171,9 @@ pub(super) enum Wire {
 impl Connection for Wire {
     fn connected(&self) -> Connected {
         match self {
-            Self::Tcp(_) | Self::Tunnel(_) => Connected::new(),
+            // With the address that it leads to.
+            Self::Tcp(stream) => stream.connected(),
+            Self::Tunnel(_) => Connected::new(),
             Self::Proxied(_) => Connected::new().proxy(true),
         }
     }

@@ -9,6 +9,8 @@ mod failure;
 mod proxy;
 mod resolve;
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,7 +23,7 @@ use hyper::header::{
 use hyper::{StatusCode, Uri};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::client::legacy::connect::{HttpInfo, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -32,6 +34,7 @@ pub use resolve::{FixedResolver, Resolve, Resolving, SystemResolver};
 
 use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source, forbidden_port};
 use crate::clock::{Clock, Timestamp};
+use crate::url::HostKey;
 use dial::Dial;
 
 /// hyper takes no smaller bound for a head.
@@ -39,6 +42,9 @@ const HEADER_BYTES_LEAST: usize = 8 << 10;
 
 /// More sets of rules than the crawls of one daemon have; the client longest unused is closed first.
 const CLIENTS_MAX: usize = 16;
+
+/// Hosts whose addresses are remembered; some ten megabytes.
+const ADDRESSES_MAX: usize = 100_000;
 
 /// An idle connection is kept for this long: a few politeness delays.
 const IDLE_DIRECT: Duration = Duration::from_secs(20);
@@ -93,6 +99,7 @@ struct Shared {
     resolver: Arc<dyn Resolve>,
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     clients: Mutex<Vec<(ClientKey, AnyClient)>>,
+    addresses: Mutex<HashMap<HostKey, IpAddr>>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -130,6 +137,7 @@ impl HttpSource {
                 resolver,
                 now: Box::new(move || clock.now()),
                 clients: Mutex::new(Vec::new()),
+                addresses: Mutex::default(),
             }),
         })
     }
@@ -147,6 +155,10 @@ impl HttpSource {
         let (answer, answer_time) = self
             .exchange(message, &request.limits, &request.guard)
             .await?;
+        if let Some(info) = answer.extensions().get::<HttpInfo>() {
+            let address = info.remote_addr().ip().to_canonical();
+            self.shared.note_address(request.url.host_key(), address);
+        }
         if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
             && let ProxyMode::Forward(proxy) | ProxyMode::Archive(proxy) = &self.shared.proxy
         {
@@ -236,9 +248,27 @@ impl Source for HttpSource {
             Err(_) => Outcome::Failure(FetchError::TimeoutTotal(total)),
         }
     }
+
+    fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
+        let addresses = &self.shared.addresses;
+        let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.get(host).copied()
+    }
 }
 
 impl Shared {
+    fn note_address(&self, host: HostKey, address: IpAddr) {
+        let mut addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // They are learned again with the next answers.
+        if addresses.len() >= ADDRESSES_MAX {
+            addresses.clear();
+        }
+        addresses.insert(host, address);
+    }
+
     /// The client for these rules and limits, made if need be.
     fn client(&self, limits: &FetchLimits, guard: &Arc<GuardRules>) -> AnyClient {
         let key = ClientKey {
