@@ -24,9 +24,10 @@ pub struct Scope {
     depth_max: Option<u16>,
     /// Outlinks only of pages whose best class lies in the focus or under its parent.
     hard_focus: bool,
-    follow_nofollow: bool,
-    follow_meta_nofollow: bool,
-    follow_tag_nofollow: bool,
+    /// Whose nofollow is ignored.
+    ignored: Nofollow,
+    /// The sitemaps of seeds' hosts give seeds as well.
+    pub sitemaps: bool,
     /// Address ranges that may be crawled although they are special.
     pub allow_addresses: Vec<String>,
 }
@@ -76,9 +77,12 @@ impl Scope {
             pages_per_domain_max: Some(scope.pages_per_domain_max).filter(|max| *max > 0),
             depth_max: depth_max(scope.depth_max)?,
             hard_focus,
-            follow_nofollow: scope.ignore_nofollow,
-            follow_meta_nofollow: scope.ignore_meta_robots,
-            follow_tag_nofollow: scope.ignore_robots_tag,
+            ignored: Nofollow {
+                by_link: scope.ignore_nofollow,
+                by_page: scope.ignore_meta_robots,
+                by_server: scope.ignore_robots_tag,
+            },
+            sitemaps: scope.sitemaps,
             allow_addresses: scope.allow_addresses.clone(),
         })
     }
@@ -92,9 +96,10 @@ impl Scope {
     /// Why the link is not taken in; `None` if it is.
     pub fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
         let asked = link.nofollow;
-        if asked.by_link && !self.follow_nofollow
-            || asked.by_page && !self.follow_meta_nofollow
-            || asked.by_server && !self.follow_tag_nofollow
+        let ignored = self.ignored;
+        if asked.by_link && !ignored.by_link
+            || asked.by_page && !ignored.by_page
+            || asked.by_server && !ignored.by_server
         {
             return Some(Refusal::Nofollow);
         }

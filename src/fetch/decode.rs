@@ -454,7 +454,7 @@ mod tests {
     #[tokio::test]
     async fn what_may_swell_stops_at_the_limit() {
         // Small bodies may swell as they like, and every body as much as the bound says.
-        let blanks = gzip(&[b' '; 60_000]);
+        let blanks = gzip(&vec![b' '; 60_000]);
         let (body, truncated) = run(&blanks, "gzip", 50_000).await.unwrap();
         assert_eq!((body.len(), truncated), (50_000, true));
         let large = gzip(&vec![b'x'; 20_000_000]);

@@ -218,9 +218,10 @@ fn is_special_v6(address: Ipv6Addr) -> bool {
             is_special_v4(Ipv4Addr::from_bits(inside))
         }
         // Protocol assignments (with Teredo, which wraps IPv4 as well), documentation.
-        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => true,
-        // AS112.
-        [0x2620, 0x4f, 0x8000, ..] => true,
+        // And AS112.
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x2620, 0x4f, 0x8000, ..] => {
+            true
+        }
         // Only 2000::/3 is given out to public hosts.
         [first, ..] => first & 0xe000 != 0x2000,
     }

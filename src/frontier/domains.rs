@@ -33,14 +33,13 @@ impl Domains {
     /// Takes in a new host. Gives the number of its domain, known or new.
     pub(super) fn add_host(&mut self, key: &HostKey, host: u32) -> u32 {
         let name = registrable_domain(key);
-        let number = match self.numbers.get(name) {
-            Some(number) => *number,
-            None => {
-                let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-                self.all.push(Domain::default());
-                self.numbers.insert(name.into(), number);
-                number
-            }
+        let number = if let Some(number) = self.numbers.get(name) {
+            *number
+        } else {
+            let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+            self.all.push(Domain::default());
+            self.numbers.insert(name.into(), number);
+            number
         };
         self.get_mut(number).hosts.push(host);
         number

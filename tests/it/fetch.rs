@@ -410,6 +410,45 @@ async fn the_guard_judges_what_a_name_resolves_to() {
 }
 
 #[tokio::test]
+async fn a_pinned_host_is_found_where_somebody_says_within_the_guard() {
+    let site = Site::start().await;
+    let port = site.address.port();
+    // The first address is refused by the guard, the second does not answer.
+    let pinned = format!("pinned.test:{port}:10.0.0.1,127.0.0.9,127.0.0.1");
+    let source = source(HttpSettings {
+        resolver: Some(Arc::new(FixedResolver::default())),
+        pinned: vec![pinned.parse().unwrap()],
+        ..HttpSettings::default()
+    });
+    let page = response(&source, &format!("http://pinned.test:{port}/page")).await;
+    assert_eq!(&page.body[..], b"hello");
+    assert!(
+        site.heads()[0]
+            .to_ascii_lowercase()
+            .contains("host: pinned.test")
+    );
+    // Another port is another place, whose address has to be asked for.
+    assert_eq!(
+        failure(&source, "http://pinned.test/page").await.name(),
+        "dns"
+    );
+    let mut outsider = request(&format!("http://pinned.test:{port}/page"));
+    outsider.guard = Arc::new(GuardRules::public_only());
+    assert_eq!(failing(&source, outsider).await.name(), "address");
+}
+
+#[tokio::test]
+async fn the_source_knows_where_a_host_stands() {
+    let site = Site::start().await;
+    let source = direct();
+    let page = request(&site.url("/page"));
+    assert_eq!(source.address_of(&page.url.host_key()), None);
+    source.fetch(page.clone()).await;
+    let known = source.address_of(&page.url.host_key());
+    assert_eq!(known, Some(site.address.ip()));
+}
+
+#[tokio::test]
 async fn the_machines_resolver_knows_localhost_without_a_network() {
     let site = Site::start().await;
     let source = source(HttpSettings {

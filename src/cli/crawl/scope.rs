@@ -5,6 +5,10 @@ use crate::proto::v1;
 /// Which links are taken in.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scope")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub(super) struct ScopeArgs {
     /// Take in only URLs that match this regular expression (or another --allow); replaces the list there is
     #[arg(long, value_name = "REGEX")]

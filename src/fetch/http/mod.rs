@@ -6,8 +6,10 @@
 mod answer;
 mod dial;
 mod failure;
+mod pinned;
 mod proxy;
 mod resolve;
+mod socks;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,6 +31,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::time::{Instant, timeout};
 
+pub use pinned::{PinnedHost, PinnedHostError};
 pub use proxy::{ProxyMode, ProxyUrl, ProxyUrlError};
 pub use resolve::{FixedResolver, Resolve, Resolving, SystemResolver};
 
@@ -66,6 +69,8 @@ pub struct HttpSettings {
     pub extra_roots_pem: Vec<u8>,
     /// Who knows the addresses of names; the machine's configuration if `None`.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// Hosts whose addresses nobody is asked for; not behind a proxy.
+    pub pinned: Vec<PinnedHost>,
 }
 
 /// Why there can be no [`HttpSource`].
@@ -97,6 +102,7 @@ struct Shared {
     tls: rustls::ClientConfig,
     proxy: ProxyMode,
     resolver: Arc<dyn Resolve>,
+    pinned: Arc<[PinnedHost]>,
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     clients: Mutex<Vec<(ClientKey, AnyClient)>>,
     addresses: Mutex<HashMap<HostKey, IpAddr>>,
@@ -135,6 +141,7 @@ impl HttpSource {
                 tls: tls_config(&settings.extra_roots_pem)?,
                 proxy: settings.proxy,
                 resolver,
+                pinned: settings.pinned.into(),
                 now: Box::new(move || clock.now()),
                 clients: Mutex::new(Vec::new()),
                 addresses: Mutex::default(),
@@ -305,6 +312,7 @@ impl Shared {
             .http2_max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(u32::MAX));
         let dial = Dial::new(
             self.proxy.clone(),
+            self.pinned.clone(),
             self.resolver.clone(),
             guard.clone(),
             limits,
