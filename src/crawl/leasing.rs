@@ -112,6 +112,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
     fn spawn_robots(&mut self, lease: Lease, request: Request, cache: RobotsCache) {
         let bench = self.bench.clone();
+        let sitemaps = self.spec.tuning.scope.sitemaps && lease.is_seed;
         let ways = RobotsWays {
             calendar: self.calendar.clone(),
             cache,
@@ -119,7 +120,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             closing: self.closing.subscribe(),
         };
         self.out.insert(lease.number);
-        self.tasks.spawn(bench.robots(lease, request, ways));
+        self.tasks
+            .spawn(bench.robots(lease, request, ways, sitemaps));
     }
 
     pub(super) fn refuse(

@@ -95,6 +95,8 @@ pub struct Tuning {
     pub page: PageLimits,
     /// Redirects from one link.
     pub redirects_max: u16,
+    /// A host whose robots.txt could not be had this often in a row is given up.
+    pub robots_tries_max: u32,
 }
 
 /// How the delay grows: a server that answers slowly is left alone for longer.
@@ -166,6 +168,7 @@ impl Tuning {
                 ..PageLimits::default()
             },
             redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
+            robots_tries_max: bounded("limits.robots_tries_max", limits.robots_tries_max, 3, 100)?,
         })
     }
 }
@@ -295,6 +298,7 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
         keep_if_zero(&mut old.refuse_large, new.refuse_large);
         old.delay_factor = new.delay_factor.or(old.delay_factor);
         keep_if_zero(&mut old.delay_ms_max, new.delay_ms_max);
+        keep_if_zero(&mut old.robots_tries_max, new.robots_tries_max);
     }
     if let Some(new) = &update.judge {
         let old = spec.judge.get_or_insert_default();

@@ -14,6 +14,7 @@ mod policy;
 mod replay;
 pub mod robots;
 mod scripted;
+pub mod sitemap;
 mod source;
 
 pub use error::FetchError;

@@ -157,6 +157,10 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "N")]
     redirects: Option<u32>,
 
+    /// Give a host up whose robots.txt could not be had so often in a row [default: 3]
+    #[arg(long, value_name = "N")]
+    robots_tries: Option<u32>,
+
     /// Links taken from one page [default: 5000]
     #[arg(long, value_name = "N")]
     links_per_page: Option<u32>,
@@ -180,6 +184,7 @@ impl LimitArgs {
         limits.bytes_per_second_min = self.bytes_per_second.or(limits.bytes_per_second_min);
         put_small(&mut limits.expansion_max, self.expansion);
         put_small(&mut limits.redirects_max, self.redirects);
+        put_small(&mut limits.robots_tries_max, self.robots_tries);
         put_small(&mut limits.links_per_page_max, self.links_per_page);
     }
 }

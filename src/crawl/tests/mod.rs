@@ -12,6 +12,7 @@ mod redirects;
 mod replays;
 mod robots;
 mod scopes;
+mod sitemaps;
 mod steering;
 mod support;
 
