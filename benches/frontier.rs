@@ -75,6 +75,7 @@ impl Crawl {
         let params = FrontierParams {
             combine: Combine::Best,
             pages_per_host_max: None,
+            pages_per_domain_max: None,
             references_max: 8,
             // A step takes a simulated millisecond: a hundredth of the hosts wait.
             delay: Duration::from_millis(u64::from(hosts / 100)),

@@ -8,7 +8,7 @@ use super::connect::DaemonArgs;
 use super::output::say;
 use crate::control::{TcpOptions, TlsFiles};
 use crate::daemon::{DaemonOptions, run as run_daemon};
-use crate::fetch::{HttpSettings, ProxyMode};
+use crate::fetch::{HttpSettings, PinnedHost, ProxyMode};
 
 /// The daemon's own options; --data, --socket, --ca-file and --token-file hold for it as well.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Fetch through an HTTP proxy (absolute-form for http, CONNECT for https)
+    /// Fetch through a proxy: http://HOST:PORT (absolute-form for http, CONNECT for https) or
+    /// socks5://HOST:PORT
     #[arg(long, value_name = "URL", conflicts_with = "archive_proxy")]
     proxy: Option<String>,
 
@@ -33,9 +34,21 @@ pub(super) struct Args {
     /// as `apprentice archive serve` is one
     #[arg(long, value_name = "URL")]
     archive_proxy: Option<String>,
+
+    /// Look for a host at these addresses without asking for them, as curl does (again for more)
+    #[arg(long, value_name = "HOST:PORT:ADDR[,ADDR]", conflicts_with_all = ["proxy", "archive_proxy"])]
+    resolve: Vec<String>,
+}
+
+impl Args {
+    fn pinned(&self) -> anyhow::Result<Vec<PinnedHost>> {
+        let pinned = self.resolve.iter().map(|text| Ok(text.parse()?));
+        pinned.collect()
+    }
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
+    let pinned = args.pinned()?;
     let proxy = match (&args.proxy, &args.archive_proxy) {
         (Some(proxy), _) => ProxyMode::Forward(proxy.parse()?),
         (None, Some(proxy)) => ProxyMode::Archive(proxy.parse()?),
@@ -57,6 +70,7 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
             proxy,
             extra_roots_pem: daemon.authorities()?.unwrap_or_default(),
             resolver: None,
+            pinned,
         },
     };
     run_daemon(options, |listeners| {

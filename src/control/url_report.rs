@@ -47,7 +47,7 @@ fn why_waiting(link: &WaitingLink, now: Timestamp) -> String {
         WhyWaiting::HostLeased => format!("host {} is being asked", link.host),
         WhyWaiting::HostCapped => {
             format!(
-                "host {} has reached its cap of pages; raise it with `crawl set --pages-per-host`",
+                "host {} or its domain has reached its cap of pages; raise it with `crawl set --pages-per-host` or `--pages-per-domain`",
                 link.host
             )
         }

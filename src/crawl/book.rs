@@ -1,14 +1,14 @@
 //! Makes bookings: everything that one outcome changes, as plain data and without any I/O.
 
 use super::lease_task::{JudgedPage, ReadPage};
-use super::scope::LinkView;
+use super::scope::{LinkView, Nofollow};
 use super::spec::Tuning;
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::{
     Event, FailureBooking, Judgement, LeaseFacts, LinkFact, PageBooking, RedirectBooking, Refusal,
 };
 use crate::clock::Timestamp;
-use crate::fetch::{FetchError, Redirect, robots_tag_directives};
+use crate::fetch::{FetchError, Redirect, forbidden_port, robots_tag_directives};
 use crate::frontier::{Frontier, Lease};
 use crate::url::CanonicalUrl;
 
@@ -42,6 +42,9 @@ impl Intake<'_> {
 
     /// What speaks against a link that the scope takes.
     fn refusal_beside_scope(&self, url: &CanonicalUrl) -> Option<Refusal> {
+        if url.to_url().is_ok_and(|url| forbidden_port(&url).is_some()) {
+            return Some(Refusal::Address);
+        }
         if self.frontier.host_given_up(&url.host_key()) {
             return Some(Refusal::HostGivenUp);
         }
@@ -96,7 +99,8 @@ pub(super) fn of_page(
         sketch: sketch.as_deref(),
     });
     let tag = response.robots_tag.as_deref().unwrap_or_default();
-    let page_nofollow = page.meta.nofollow || robots_tag_directives(tag).nofollow;
+    let by_page = page.meta.nofollow;
+    let by_server = robots_tag_directives(tag).nofollow;
     let links = page.links.iter().zip(&targets).zip(&scores);
     let links = links
         .map(|((link, (target, host)), score)| LinkFact {
@@ -106,7 +110,11 @@ pub(super) fn of_page(
             refusal: intake.refusal(&LinkView {
                 url: &link.target,
                 depth: facts.depth.saturating_add(1),
-                nofollow: link.nofollow || page_nofollow,
+                nofollow: Nofollow {
+                    by_link: link.nofollow,
+                    by_page,
+                    by_server,
+                },
                 near_focus: verdict.near_focus,
             }),
         })
@@ -150,7 +158,7 @@ pub(super) fn of_redirect(
         intake.refusal(&LinkView {
             url: &redirect.target,
             depth: facts.depth,
-            nofollow: false,
+            nofollow: Nofollow::default(),
             near_focus: true,
         })
     };

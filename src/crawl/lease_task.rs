@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
@@ -37,10 +38,23 @@ pub(super) enum Done {
     Read(Box<(ReadPage, v1::JudgePage)>),
     Redirect(Redirect),
     Failure(FetchError),
-    /// robots.txt of the link's host; the link itself was not asked for.
-    Robots(RobotsAnswer),
+    /// robots.txt of the link's host, and the pages that its sitemaps name if they were asked for; the
+    /// link itself was not.
+    Robots(RobotsAnswer, Vec<CanonicalUrl>),
     /// The crawl was closed while redirects of robots.txt waited for their hosts.
     NotAsked,
+}
+
+impl Done {
+    /// How long the server took to answer; nothing where it did not.
+    pub(super) fn answer_time(&self) -> Duration {
+        match self {
+            Self::Page(page) => page.read.response.answer_time,
+            Self::Read(page) => page.0.response.answer_time,
+            Self::Redirect(redirect) => redirect.answer_time,
+            Self::Failure(_) | Self::Robots(..) | Self::NotAsked => Duration::ZERO,
+        }
+    }
 }
 
 /// A page with its verdict.

@@ -8,7 +8,7 @@ use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{RobotsAnswer, RobotsCache};
-use crate::fetch::{Kinds, Request, Source};
+use crate::fetch::{Kinds, Request, Source, forbidden_port};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
 
@@ -63,6 +63,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.refuse(lease, url, Refusal::Scope, now);
             return Ok(());
         }
+        if url.to_url().is_ok_and(|url| forbidden_port(&url).is_some()) {
+            self.refuse(lease, url, Refusal::Address, now);
+            return Ok(());
+        }
         if self.frontier.host_given_up(lease.host.host()) {
             self.refuse(lease, url, Refusal::HostGivenUp, now);
             return Ok(());
@@ -108,6 +112,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
     fn spawn_robots(&mut self, lease: Lease, request: Request, cache: RobotsCache) {
         let bench = self.bench.clone();
+        let sitemaps = self.spec.tuning.scope.sitemaps && lease.is_seed;
         let ways = RobotsWays {
             calendar: self.calendar.clone(),
             cache,
@@ -115,7 +120,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             closing: self.closing.subscribe(),
         };
         self.out.insert(lease.number);
-        self.tasks.spawn(bench.robots(lease, request, ways));
+        self.tasks
+            .spawn(bench.robots(lease, request, ways, sitemaps));
     }
 
     pub(super) fn refuse(
@@ -158,7 +164,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let held = self.frontier.counts(self.bench.clock.now()).held;
             let reason = match held {
                 0 => "out of links".to_owned(),
-                held => format!("out of links ({held} held by the cap of pages per host)"),
+                held => {
+                    format!("out of links ({held} held by the caps of pages per host and domain)")
+                }
             };
             self.enter(CrawlState::Finished, &reason);
         }

@@ -21,6 +21,7 @@ mod readmit;
 mod report;
 mod robots_task;
 mod scope;
+mod sitemap_task;
 mod spec;
 mod taking;
 mod teaching;

@@ -6,14 +6,15 @@
 //!
 //! Searched are the links of booked pages, and those that a scope struck off later. Not searched are
 //! targets of redirects. A link has the depth and the priority that its page gives it. A nofollow of
-//! an X-Robots-Tag header is known only of links that were refused for it.
+//! an X-Robots-Tag header is not in the log: it is concluded where links were refused for a nofollow that
+//! neither they nor their page say.
 
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
 use super::engine::Engine;
-use super::scope::{LinkView, Scope};
+use super::scope::{LinkView, Nofollow, Scope};
 use crate::booking::{
     Event, PageBooking, ReadmittedEvent, ReadmittedLink, Reference, Refusal, RefusedBooking, Seq,
 };
@@ -116,14 +117,23 @@ fn search_page(
 ) -> Result<(), StoreFailure> {
     let page = store.page(seq)?;
     let depth = booking.lease.depth.saturating_add(1);
+    let by_page = page.meta.nofollow;
+    let by_server =
+        booking.links.iter().zip(&page.links).any(|(fact, link)| {
+            fact.refusal == Some(Refusal::Nofollow) && !link.nofollow && !by_page
+        });
     for ((place, fact), link) in (0..).zip(&booking.links).zip(page.links) {
-        let Some(refusal) = fact.refusal.filter(|refusal| refusal.is_of_scope()) else {
+        if !fact.refusal.is_some_and(Refusal::is_of_scope) {
             continue;
-        };
+        }
         let view = LinkView {
             url: &link.target,
             depth,
-            nofollow: refusal == Refusal::Nofollow || link.nofollow || page.meta.nofollow,
+            nofollow: Nofollow {
+                by_link: link.nofollow,
+                by_page,
+                by_server,
+            },
             near_focus: booking.judgement.near_focus,
         };
         if scope.refusal(&view).is_none() {
@@ -166,7 +176,7 @@ fn search_struck_off(
     let view = LinkView {
         url: &refused.url,
         depth,
-        nofollow: false,
+        nofollow: Nofollow::default(),
         near_focus: page.judgement.near_focus,
     };
     Ok(fact

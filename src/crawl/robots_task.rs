@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::lease_task::{Done, Finished, Workbench};
+use super::sitemap_task::{SitemapWays, pages_of};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{
     Hop, Origin, ROBOTS_REDIRECTS_MAX, RobotsAnswer, RobotsCache, robots_hop,
@@ -63,11 +64,30 @@ pub enum Asked {
 
 impl<S: Source, C: Clock> Workbench<S, C> {
     /// Gets the robots.txt for the leased link, which is not asked for itself.
-    pub(super) async fn robots(self, lease: Lease, request: Request, ways: RobotsWays) -> Finished {
+    /// Then, with `sitemaps`, for the sitemaps that it names.
+    pub(super) async fn robots(
+        self,
+        lease: Lease,
+        request: Request,
+        ways: RobotsWays,
+        sitemaps: bool,
+    ) -> Finished {
         let home = lease.host.host();
-        let asked = ask_robots(self.source.as_ref(), &self.clock, home, &request, ways).await;
+        let (delay, closing) = (ways.delay, ways.closing.clone());
+        let source = self.source.as_ref();
+        let asked = ask_robots(source, &self.clock, home, &request, ways).await;
         let done = match asked {
-            Asked::Answer(answer) => Done::Robots(answer),
+            Asked::Answer(answer) if sitemaps => {
+                let asked_for = answer.crawl_delay().unwrap_or_default();
+                let ways = SitemapWays {
+                    home: home.clone(),
+                    delay: delay.max(asked_for.min(CRAWL_DELAY_MAX)),
+                    closing,
+                };
+                let pages = pages_of(source, &self.clock, &answer, &request, ways).await;
+                Done::Robots(answer, pages)
+            }
+            Asked::Answer(answer) => Done::Robots(answer, Vec::new()),
             Asked::Forbidden(address) => Done::Failure(FetchError::Address(address)),
             Asked::NotAsked => Done::NotAsked,
         };
@@ -206,7 +226,7 @@ impl RobotsWays {
 }
 
 /// What `wait` gives; `None` if the crawl is shut down before.
-async fn unless_closing<T>(
+pub(super) async fn unless_closing<T>(
     closing: &mut watch::Receiver<bool>,
     wait: impl Future<Output = T>,
 ) -> Option<T> {

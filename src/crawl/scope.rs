@@ -18,13 +18,29 @@ pub struct Scope {
     deny: RegexSet,
     /// Fetches of one host at most.
     pub pages_per_host_max: Option<u64>,
+    /// Fetches of all hosts under one registrable domain at most.
+    pub pages_per_domain_max: Option<u64>,
     /// Links from a seed at most.
     depth_max: Option<u16>,
     /// Outlinks only of pages whose best class lies in the focus or under its parent.
     hard_focus: bool,
-    follow_nofollow: bool,
+    /// Whose nofollow is ignored.
+    ignored: Nofollow,
+    /// The sitemaps of seeds' hosts give seeds as well.
+    pub sitemaps: bool,
     /// Address ranges that may be crawled although they are special.
     pub allow_addresses: Vec<String>,
+}
+
+/// Who asks that a link is not followed; each can be ignored by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nofollow {
+    /// The link: `rel=nofollow`.
+    pub by_link: bool,
+    /// Its page: `meta robots`.
+    pub by_page: bool,
+    /// The server: `X-Robots-Tag`.
+    pub by_server: bool,
 }
 
 /// A link as the scope sees it.
@@ -34,8 +50,8 @@ pub struct LinkView<'a> {
     pub url: &'a CanonicalUrl,
     /// Links from a seed to it.
     pub depth: u16,
-    /// It, or its page, says nofollow.
-    pub nofollow: bool,
+    /// Who says nofollow of it.
+    pub nofollow: Nofollow,
     /// Its page's best class lies in the focus or under its parent.
     pub near_focus: bool,
 }
@@ -58,9 +74,15 @@ impl Scope {
             allow: patterns("scope.allow", &scope.allow)?,
             deny: patterns("scope.deny", &scope.deny)?,
             pages_per_host_max: Some(scope.pages_per_host_max).filter(|max| *max > 0),
+            pages_per_domain_max: Some(scope.pages_per_domain_max).filter(|max| *max > 0),
             depth_max: depth_max(scope.depth_max)?,
             hard_focus,
-            follow_nofollow: scope.ignore_nofollow,
+            ignored: Nofollow {
+                by_link: scope.ignore_nofollow,
+                by_page: scope.ignore_meta_robots,
+                by_server: scope.ignore_robots_tag,
+            },
+            sitemaps: scope.sitemaps,
             allow_addresses: scope.allow_addresses.clone(),
         })
     }
@@ -73,7 +95,12 @@ impl Scope {
 
     /// Why the link is not taken in; `None` if it is.
     pub fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
-        if link.nofollow && !self.follow_nofollow {
+        let asked = link.nofollow;
+        let ignored = self.ignored;
+        if asked.by_link && !ignored.by_link
+            || asked.by_page && !ignored.by_page
+            || asked.by_server && !ignored.by_server
+        {
             return Some(Refusal::Nofollow);
         }
         if self.hard_focus && !link.near_focus {
@@ -143,7 +170,7 @@ mod tests {
         let mut link = LinkView {
             url: &url,
             depth: 1,
-            nofollow: false,
+            nofollow: Nofollow::default(),
             near_focus: true,
         };
         change(&mut link);
@@ -156,7 +183,7 @@ mod tests {
         assert_eq!(refusal(&scope, "http://a.test/x", |_| ()), None);
         assert_eq!(refusal(&scope, "http://a.test/x", |l| l.depth = 900), None);
         assert_eq!(
-            refusal(&scope, "http://a.test/x", |l| l.nofollow = true),
+            refusal(&scope, "http://a.test/x", |l| l.nofollow.by_link = true),
             Some(Refusal::Nofollow)
         );
     }

@@ -87,12 +87,36 @@ pub struct Tuning {
     pub in_flight_max: usize,
     /// Between two requests to a host.
     pub delay: Duration,
+    /// How the delay grows with the server's time to answer.
+    pub delay_growth: DelayGrowth,
     /// Bounds on one fetch.
     pub fetch: FetchLimits,
     /// Bounds on one page.
     pub page: PageLimits,
     /// Redirects from one link.
     pub redirects_max: u16,
+    /// A host whose robots.txt could not be had this often in a row is given up.
+    pub robots_tries_max: u32,
+}
+
+/// How the delay grows: a server that answers slowly is left alone for longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayGrowth {
+    /// So many times the time to answer; 0 is never.
+    pub factor: u32,
+    /// Up to this.
+    pub max: Duration,
+}
+
+impl DelayGrowth {
+    /// The delay after an answer that took `answer_time`, where `delay` is owed anyway. No delay stays
+    /// none.
+    pub fn grown(self, delay: Duration, answer_time: Duration) -> Duration {
+        if delay.is_zero() {
+            return delay;
+        }
+        delay.max(answer_time.saturating_mul(self.factor).min(self.max))
+    }
 }
 
 impl Tuning {
@@ -101,6 +125,7 @@ impl Tuning {
         FrontierParams {
             combine: order.combine(),
             pages_per_host_max: self.scope.pages_per_host_max,
+            pages_per_domain_max: self.scope.pages_per_domain_max,
             references_max: REFERENCES_MAX,
             delay: self.delay,
             keeps_baseline: order == CrawlOrder::Auto,
@@ -124,6 +149,15 @@ impl Tuning {
             scope: Scope::check(&spec.scope.clone().unwrap_or_default())?,
             in_flight_max: bounded("limits.in_flight_max", limits.in_flight_max, 32, 1024)?,
             delay: check_delay(limits.delay_ms_min)?,
+            delay_growth: DelayGrowth {
+                factor: bounded_or_0("limits.delay_factor", limits.delay_factor, 5, 1000)?,
+                max: Duration::from_millis(bounded(
+                    "limits.delay_ms_max",
+                    limits.delay_ms_max,
+                    30_000,
+                    DELAY_MS_MAX,
+                )?),
+            },
             fetch: check_fetch_limits(&limits)?,
             page: PageLimits {
                 links_max: bounded(
@@ -135,6 +169,7 @@ impl Tuning {
                 ..PageLimits::default()
             },
             redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
+            robots_tries_max: bounded("limits.robots_tries_max", limits.robots_tries_max, 3, 100)?,
         })
     }
 }
@@ -259,6 +294,13 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
         keep_if_zero(&mut old.body_bytes_max, new.body_bytes_max);
         keep_if_zero(&mut old.redirects_max, new.redirects_max);
         keep_if_zero(&mut old.links_per_page_max, new.links_per_page_max);
+        keep_if_zero(&mut old.header_bytes_max, new.header_bytes_max);
+        old.bytes_per_second_min = new.bytes_per_second_min.or(old.bytes_per_second_min);
+        keep_if_zero(&mut old.expansion_max, new.expansion_max);
+        keep_if_zero(&mut old.refuse_large, new.refuse_large);
+        old.delay_factor = new.delay_factor.or(old.delay_factor);
+        keep_if_zero(&mut old.delay_ms_max, new.delay_ms_max);
+        keep_if_zero(&mut old.robots_tries_max, new.robots_tries_max);
     }
     if let Some(new) = &update.judge {
         let old = spec.judge.get_or_insert_default();
@@ -355,8 +397,35 @@ fn check_fetch_limits(limits: &v1::Limits) -> Result<FetchLimits, SpecError> {
             usual.body_bytes_max,
             64 << 20,
         )?,
+        refuse_large: limits.refuse_large,
+        header_bytes_max: bounded(
+            "limits.header_bytes_max",
+            limits.header_bytes_max,
+            usual.header_bytes_max,
+            1 << 20,
+        )?,
+        rate_bytes_min: bounded_or_0(
+            "limits.bytes_per_second_min",
+            limits.bytes_per_second_min,
+            usual.rate_bytes_min,
+            1 << 20,
+        )?,
+        expansion_max: bounded(
+            "limits.expansion_max",
+            limits.expansion_max,
+            usual.expansion_max,
+            100_000,
+        )?,
         ..usual
     })
+}
+
+/// `value` at most `max`, 0 as well; `default` where it is unset.
+fn bounded_or_0(field: &str, value: Option<u32>, default: u32, max: u32) -> Result<u32, SpecError> {
+    match value {
+        Some(0) => Ok(0),
+        value => bounded(field, value.unwrap_or(default), default, max),
+    }
 }
 
 /// `value`, or `default` where it is 0; at most `max`.
@@ -431,6 +500,49 @@ mod tests {
             ..Default::default()
         };
         assert!(problem_of(|s| s.limits = Some(limits)).contains("1024"));
+    }
+
+    #[test]
+    fn the_delay_grows_with_the_time_to_answer_within_its_bounds() {
+        let growth = |factor, max| DelayGrowth {
+            factor,
+            max: Duration::from_secs(max),
+        };
+        let grown = |growth: DelayGrowth, delay, answer| {
+            let delay = growth.grown(Duration::from_millis(delay), Duration::from_millis(answer));
+            delay.as_millis()
+        };
+        assert_eq!(grown(growth(5, 30), 1000, 100), 1000);
+        assert_eq!(grown(growth(5, 30), 1000, 700), 3500);
+        assert_eq!(grown(growth(5, 30), 1000, 20_000), 30_000);
+        // Somebody's own delay may be longer than what it would grow to.
+        assert_eq!(grown(growth(5, 30), 60_000, 20_000), 60_000);
+        assert_eq!(grown(growth(0, 30), 1000, 20_000), 1000);
+        assert_eq!(grown(growth(5, 30), 0, 20_000), 0);
+        assert_eq!(grown(growth(u32::MAX, 30), 1, 3_600_000), 30_000);
+    }
+
+    #[test]
+    fn the_limits_of_a_fetch_come_from_the_spec() {
+        let mut given = spec();
+        given.limits = Some(v1::Limits {
+            header_bytes_max: 9_000,
+            bytes_per_second_min: Some(0),
+            expansion_max: 20,
+            refuse_large: true,
+            delay_factor: Some(0),
+            delay_ms_max: 7,
+            ..Default::default()
+        });
+        let tuning = Spec::check(&given).unwrap().tuning;
+        let fetch = tuning.fetch;
+        assert_eq!((fetch.header_bytes_max, fetch.rate_bytes_min), (9_000, 0));
+        assert_eq!((fetch.expansion_max, fetch.refuse_large), (20, true));
+        let growth = tuning.delay_growth;
+        assert_eq!((growth.factor, growth.max.as_millis()), (0, 7));
+        given.limits.as_mut().unwrap().delay_factor = Some(1001);
+        let problem = Spec::check(&given).unwrap_err().to_string();
+        assert!(problem.contains("`limits.delay_factor`"), "{problem}");
     }
 
     #[test]

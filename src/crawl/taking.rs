@@ -9,15 +9,15 @@ use super::lease_task::{Done, Finished, JudgedPage};
 use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
-use crate::booking::{Event, HostFacts, LeaseFacts, Refusal};
+use crate::booking::{Event, HostFacts, LeaseFacts, Refusal, SeedsEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{Origin, RobotsAnswer};
 use crate::fetch::{FetchError, GiveUp, Source};
 use crate::frontier::Lease;
 use crate::url::CanonicalUrl;
 
-/// A host whose robots.txt could not be had this often in a row is given up.
-const ROBOTS_TRIES_MAX: u32 = 3;
+/// The priority of what a sitemap names: log odds of 0, for nothing is known of it.
+const SITEMAP_PRIORITY: f32 = 0.0;
 
 impl<S: Source, C: Clock> Engine<S, C> {
     pub(super) fn take_finished(&mut self, finished: Finished) -> Result<(), EngineError> {
@@ -51,11 +51,20 @@ impl<S: Source, C: Clock> Engine<S, C> {
             done,
             at: finished_at,
         } = finished;
-        let next_at = finished_at.after(self.delay_of(&url));
+        let host = lease.host.host();
+        if let Some(address) = self.bench.source.address_of(host) {
+            self.calendar.note_address(host, address);
+        }
+        let growth = self.spec.tuning.delay_growth;
+        let delay = growth.grown(self.delay_of(&url), done.answer_time());
+        let next_at = finished_at.after(delay);
         let number = lease.number;
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
-            Done::Robots(answer) => self.book_robots(lease, &url, &answer, finished_at),
+            Done::Robots(answer, pages) => {
+                self.book_robots(lease, &url, &answer, finished_at);
+                self.take_in_from_sitemaps(pages, finished_at);
+            }
             Done::Page(page) => {
                 let facts = book::lease_facts(&lease, url, finished_at, next_at);
                 lease.host.release(finished_at, next_at);
@@ -154,11 +163,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return self.frontier.give_back(lease, at, at);
         };
         cache.insert(Origin::of(url), answer.clone(), at);
+        // After a month without an answer there is taken to be no file.
+        let answer = &cache.lookup(url, at).unwrap_or_else(|| answer.clone());
         if let Some(cause) = answer.trouble() {
             tracing::warn!(crawl = self.spec.name, host = %lease.host.host(), cause, "no robots.txt");
         }
         let (until, failures) = cache.standing(url).unwrap_or((at, 0));
-        let given_up = failures >= ROBOTS_TRIES_MAX;
+        let is_away = matches!(answer, RobotsAnswer::Unreachable { .. });
+        let given_up = is_away && failures >= self.spec.tuning.robots_tries_max;
         let next_at = match answer {
             RobotsAnswer::Unreachable { .. } => until,
             RobotsAnswer::Rules(_) | RobotsAnswer::AllowAll => at.after(self.delay_of(url)),
@@ -180,6 +192,20 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.frontier.give_back(lease, at, next_at);
         self.note_trouble(url, answer);
         self.append(Event::HostFacts(HostFacts { next_at, ..facts }));
+    }
+
+    /// The pages of a host's sitemaps are seeds, within the scope, but nobody's first choice.
+    fn take_in_from_sitemaps(&mut self, pages: Vec<CanonicalUrl>, at: Timestamp) {
+        let mut urls = pages;
+        let scope = self.spec.tuning.scope.clone();
+        urls.retain(|url| scope.covers(url) && self.frontier.takes(url) && self.admits(url));
+        if !urls.is_empty() {
+            self.append(Event::Seeds(SeedsEvent {
+                urls,
+                priority: SITEMAP_PRIORITY,
+                at,
+            }));
+        }
     }
 
     /// Keeps the words on a robots.txt that could not be had, for the status.

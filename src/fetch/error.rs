@@ -29,6 +29,9 @@ pub enum FetchError {
     /// Not finished in time.
     #[error("not finished within {0:?}")]
     TimeoutTotal(Duration),
+    /// The body came more slowly than is waited for.
+    #[error("fewer than {0} bytes a second")]
+    TooSlow(u32),
     /// The connection broke in the middle of an answer.
     #[error("connection broke: {0}")]
     Broken(String),
@@ -43,6 +46,17 @@ pub enum FetchError {
         /// What the decoder said.
         detail: String,
     },
+    /// A body that swells more than any honest one when it is decompressed.
+    #[error("{encoding} unpacks to more than {expansion_max} times its size")]
+    Bomb {
+        /// The encoding.
+        encoding: String,
+        /// The bound.
+        expansion_max: u32,
+    },
+    /// A body beyond the bound, where the crawl wants none of those.
+    #[error("the body is longer than {0} bytes")]
+    TooLarge(usize),
     /// An answer that is no success.
     #[error("status {code}")]
     Status {
@@ -67,6 +81,9 @@ pub enum FetchError {
         "address {0} is private, loopback or otherwise special; allow it in the spec to crawl it"
     )]
     Address(IpAddr),
+    /// The port is one of another service than the web's.
+    #[error("port {0} belongs to another service than the web and is not connected to")]
+    Port(u16),
     /// The proxy failed, not the server.
     #[error("proxy failed: {0}")]
     Proxy(String),
@@ -85,13 +102,17 @@ impl FetchError {
             Self::TimeoutConnect(_) => "timeout-connect",
             Self::TimeoutFirstByte(_) => "timeout-first-byte",
             Self::TimeoutTotal(_) => "timeout-total",
+            Self::TooSlow(_) => "too-slow",
             Self::Broken(_) => "broken",
             Self::Protocol(_) => "protocol",
             Self::Decode { .. } => "decode",
+            Self::Bomb { .. } => "bomb",
+            Self::TooLarge(_) => "too-large",
             Self::Status { .. } => "status",
             Self::BadRedirect { .. } => "bad-redirect",
             Self::ContentType(_) => "content-type",
             Self::Address(_) => "address",
+            Self::Port(_) => "port",
             Self::Proxy(_) => "proxy",
             Self::NotInArchive => "not-in-archive",
         }

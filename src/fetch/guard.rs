@@ -89,6 +89,23 @@ impl Cidr {
     }
 }
 
+/// Ports of other services than the web's, which answer HTTP with mischief: the "bad ports" of the
+/// Fetch standard (section 2.9, port blocking). In rising order.
+const PORTS_OF_OTHERS: [u16; 83] = [
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+    102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
+    465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
+    993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
+    6668, 6669, 6679, 6697, 10080,
+];
+
+/// The port of `url`, if it is one of another service than the web's: nothing is sent there, whatever
+/// the rules of the crawl.
+pub fn forbidden_port(url: &::url::Url) -> Option<u16> {
+    let port = url.port_or_known_default()?;
+    PORTS_OF_OTHERS.binary_search(&port).is_ok().then_some(port)
+}
+
 /// What a crawl may connect to beside public addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GuardRules {
@@ -185,6 +202,10 @@ fn is_special_v4(address: Ipv4Addr) -> bool {
             | (198, 51, 100)
             | (203, 0, 113)
             | (192, 88, 99)
+            // AS112 and AMT: routed everywhere, and nobody's web site.
+            | (192, 31, 196)
+            | (192, 52, 193)
+            | (192, 175, 48)
             | (198, 18..=19, _)
     )
 }
@@ -197,7 +218,10 @@ fn is_special_v6(address: Ipv6Addr) -> bool {
             is_special_v4(Ipv4Addr::from_bits(inside))
         }
         // Protocol assignments (with Teredo, which wraps IPv4 as well), documentation.
-        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => true,
+        // And AS112.
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x2620, 0x4f, 0x8000, ..] => {
+            true
+        }
         // Only 2000::/3 is given out to public hosts.
         [first, ..] => first & 0xe000 != 0x2000,
     }
@@ -363,7 +387,146 @@ mod tests {
         );
     }
 
+    #[test]
+    fn the_ports_of_other_services_are_forbidden() {
+        let port = |url: &str| forbidden_port(&::url::Url::parse(url).unwrap());
+        assert!(PORTS_OF_OTHERS.is_sorted());
+        for (url, expected) in [
+            ("http://h.test/", None),
+            ("https://h.test/", None),
+            ("http://h.test:8080/", None),
+            ("http://h.test:81/", None),
+            ("http://h.test:25/", Some(25)),
+            ("https://h.test:22/", Some(22)),
+            ("http://h.test:6667/", Some(6667)),
+            ("http://h.test:0/", Some(0)),
+        ] {
+            assert_eq!(port(url), expected, "{url}");
+        }
+    }
+
+    /// The IPv4 and IPv6 Special-Purpose Address Registries of IANA (RFC 6890 and what followed),
+    /// and multicast, which has registries of its own.
+    const IANA_V4: [&str; 26] = [
+        "0.0.0.0/8",
+        "0.0.0.0/32",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.0.0/29",
+        "192.0.0.8/32",
+        "192.0.0.9/32",
+        "192.0.0.10/32",
+        "192.0.0.170/31",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.88.99.2/32",
+        "192.168.0.0/16",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+        "255.255.255.255/32",
+    ];
+    const IANA_V6: [&str; 23] = [
+        "::1/128",
+        "::/128",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "100:0:0:1::/64",
+        "2001::/23",
+        "2001::/32",
+        "2001:1::1/128",
+        "2001:1::2/128",
+        "2001:1::3/128",
+        "2001:2::/48",
+        "2001:3::/32",
+        "2001:4:112::/48",
+        "2001:10::/28",
+        "2001:20::/28",
+        "2001:30::/28",
+        "2001:db8::/32",
+        "2620:4f:8000::/48",
+        "3fff::/20",
+        "5f00::/16",
+        "fc00::/7",
+        "fe80::/10",
+        "ff00::/8",
+    ];
+
+    fn v4_blocks() -> Vec<Cidr> {
+        IANA_V4.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// An address in or at the edge of the block: its first one, moved by `by` or by the size of the
+    /// block and `by`.
+    fn near_v4(block: Cidr, from_end: bool, by: i64) -> Ipv4Addr {
+        let IpAddr::V4(first) = block.first else {
+            panic!("no IPv4 block: {block}");
+        };
+        let size = 1_i64 << (32 - block.prefix);
+        let start = i64::from(first.to_bits()) + if from_end { size } else { 0 };
+        Ipv4Addr::from_bits(u32::try_from((start + by).rem_euclid(1 << 32)).unwrap())
+    }
+
     proptest! {
+        /// An IPv4 address is refused exactly if it lies in one of the blocks, in every spelling.
+        #[test]
+        fn special_ipv4_addresses_are_those_of_the_registry(
+            block in proptest::sample::select(v4_blocks()),
+            from_end: bool,
+            by in prop_oneof![-3_i64..3, any::<i32>().prop_map(i64::from)],
+        ) {
+            let address = near_v4(block, from_end, by);
+            let special = v4_blocks().iter().any(|block| block.contains(address.into()));
+            let rules = GuardRules::public_only();
+            prop_assert_eq!(rules.permits(address.into()), !special, "{}", address);
+            prop_assert_eq!(rules.permits(address.to_ipv6_mapped().into()), !special);
+            let bits = u128::from(address.to_bits());
+            let nat64 = Ipv6Addr::from_bits((0x64_ff9b << 96) | bits);
+            prop_assert_eq!(rules.permits(nat64.into()), !special, "{}", nat64);
+            let six_to_four = Ipv6Addr::from_bits((0x2002 << 112) | (bits << 80) | 1);
+            prop_assert_eq!(rules.permits(six_to_four.into()), !special, "{}", six_to_four);
+            let [a, b, c, d] = address.octets();
+            for host in [
+                format!("{address}"),
+                format!("{bits}"),
+                format!("0x{bits:x}"),
+                format!("0{bits:o}"),
+                format!("0{a:o}.0{b:o}.0{c:o}.0{d:o}"),
+                format!("0x{a:x}.{b}.{}", u32::from(c) << 8 | u32::from(d)),
+                format!("[::ffff:{address}]"),
+            ] {
+                let url = ::url::Url::parse(&format!("http://{host}/")).unwrap();
+                prop_assert_eq!(rules.forbidden_literal(&url).is_some(), special, "{}", host);
+            }
+        }
+
+        /// Every address of every special IPv6 block is refused, and allowing the block opens it.
+        #[test]
+        fn special_ipv6_addresses_are_refused(
+            text in proptest::sample::select(IANA_V6.to_vec()),
+            inside: u128,
+        ) {
+            let block: Cidr = text.parse().unwrap();
+            let IpAddr::V6(first) = block.first else {
+                panic!("no IPv6 block: {text}");
+            };
+            let free = u128::MAX.checked_shr(block.prefix.into()).unwrap_or(0);
+            let address = Ipv6Addr::from_bits(first.to_bits() | (inside & free));
+            prop_assert!(!GuardRules::public_only().permits(address.into()), "{}", address);
+            prop_assert!(GuardRules::allowing(vec![block]).permits(address.into()));
+            let url = ::url::Url::parse(&format!("http://[{address}]/")).unwrap();
+            prop_assert!(GuardRules::public_only().forbidden_literal(&url).is_some());
+        }
+
         #[test]
         fn a_range_holds_exactly_the_addresses_that_share_its_prefix(
             first: u32, other: u32, prefix in 0_u8..=32

@@ -14,14 +14,15 @@ mod policy;
 mod replay;
 pub mod robots;
 mod scripted;
+pub mod sitemap;
 mod source;
 
 pub use error::FetchError;
 pub use fields::{Fields, RobotsTag, retry_after, robots_tag_directives};
-pub use guard::{Cidr, CidrError, GuardRules};
+pub use guard::{Cidr, CidrError, GuardRules, forbidden_port};
 pub use http::{
-    FixedResolver, HttpSettings, HttpSource, HttpSourceError, ProxyMode, ProxyUrl, ProxyUrlError,
-    Resolve, Resolving, SystemResolver,
+    FixedResolver, HttpSettings, HttpSource, HttpSourceError, PinnedHost, PinnedHostError,
+    ProxyMode, ProxyUrl, ProxyUrlError, Resolve, Resolving, SystemResolver,
 };
 pub use limits::FetchLimits;
 pub use policy::{GiveUp, Policy, RETRY_AFTER_MAX};

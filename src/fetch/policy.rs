@@ -59,12 +59,15 @@ impl FetchError {
         match self {
             Self::Dns { .. } => Policy::retry(1, 30, Host),
             Self::Connect(_) | Self::TimeoutConnect(_) => Policy::retry(2, 10, Host),
-            Self::Tls(_) | Self::Address(_) => Policy::never(Host),
-            Self::TimeoutFirstByte(_) | Self::TimeoutTotal(_) | Self::Broken(_) => {
-                Policy::retry(1, 15, Url)
-            }
+            Self::Tls(_) | Self::Address(_) | Self::Port(_) => Policy::never(Host),
+            Self::TimeoutFirstByte(_)
+            | Self::TimeoutTotal(_)
+            | Self::TooSlow(_)
+            | Self::Broken(_) => Policy::retry(1, 15, Url),
             Self::Protocol(_)
             | Self::Decode { .. }
+            | Self::Bomb { .. }
+            | Self::TooLarge(_)
             | Self::BadRedirect { .. }
             | Self::ContentType(_)
             | Self::NotInArchive => Policy::never(Url),
@@ -150,6 +153,17 @@ mod tests {
             (FetchError::Address([127, 0, 0, 1].into()), &[], Host),
             (FetchError::TimeoutFirstByte(SECOND), &[15], Url),
             (FetchError::TimeoutTotal(SECOND), &[15], Url),
+            (FetchError::TooSlow(100), &[15], Url),
+            (FetchError::Port(25), &[], Host),
+            (FetchError::TooLarge(100), &[], Url),
+            (
+                FetchError::Bomb {
+                    encoding: text(),
+                    expansion_max: 9,
+                },
+                &[],
+                Url,
+            ),
             (FetchError::Broken(text()), &[15], Url),
             (FetchError::Protocol(text()), &[], Url),
             (

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::decode::decode;
+use super::decode::decode_within;
 use super::fields::{Fields, settle};
 use super::{FetchError, Outcome, Request, Response, Source};
 use crate::clock::Timestamp;
@@ -71,7 +71,7 @@ impl<S: Shelf> Source for ReplaySource<S> {
             return Outcome::Failure(FetchError::ContentType(kind));
         }
         let encoding = fields.content_encoding.as_deref();
-        match decode(body, encoding, request.limits.body_bytes_max).await {
+        match decode_within(body, encoding, &request.limits, false).await {
             Ok(decoded) => success(status, fields, decoded.body, decoded.truncated),
             Err(failure) => Outcome::Failure(failure),
         }

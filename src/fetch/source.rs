@@ -1,13 +1,14 @@
 //! The contract of whatever answers requests.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::{FetchError, FetchLimits, GuardRules};
-use crate::url::CanonicalUrl;
+use crate::url::{CanonicalUrl, HostKey};
 
 /// One request: a GET.
 #[derive(Clone, Debug)]
@@ -40,8 +41,8 @@ impl Request {
 /// Which kinds of document are taken in; the body of any other is not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinds {
-    /// What can be read as a page: HTML, XHTML, plain text, or no kind stated. An answer of another
-    /// kind is [`FetchError::ContentType`].
+    /// What can be read as a page: HTML, XHTML, plain text, or none of them stated but nothing else
+    /// either, so that its first bytes tell. An answer of another kind is [`FetchError::ContentType`].
     #[default]
     Pages,
     /// Everything: robots.txt, sitemaps.
@@ -51,12 +52,34 @@ pub enum Kinds {
 impl Kinds {
     /// Whether a document with this Content-Type header is taken in.
     pub fn admits(self, content_type: Option<&str>) -> bool {
-        let essence = content_type
-            .and_then(|header| header.split([';', ',']).next())
-            .map_or("", str::trim);
-        let pages = ["", "text/html", "application/xhtml+xml", "text/plain"];
-        self == Self::Any || pages.iter().any(|kind| essence.eq_ignore_ascii_case(kind))
+        let pages = ["text/html", "application/xhtml+xml", "text/plain"];
+        self == Self::Any
+            || says_nothing(content_type)
+            || pages
+                .iter()
+                .any(|kind| essence(content_type).eq_ignore_ascii_case(kind))
     }
+}
+
+/// Whether a Content-Type header leaves open what the document is.
+pub(super) fn says_nothing(content_type: Option<&str>) -> bool {
+    let essence = essence(content_type);
+    let generic = [
+        "",
+        "application/octet-stream",
+        "application/unknown",
+        "unknown/unknown",
+        "*/*",
+    ];
+    generic
+        .iter()
+        .any(|kind| essence.eq_ignore_ascii_case(kind))
+}
+
+fn essence(content_type: Option<&str>) -> &str {
+    content_type
+        .and_then(|header| header.split([';', ',']).next())
+        .map_or("", str::trim)
 }
 
 /// What came of a request.
@@ -105,6 +128,12 @@ pub struct Redirect {
 pub trait Source: Send + Sync + 'static {
     /// Fetches one URL.
     fn fetch(&self, request: Request) -> impl Future<Output = Outcome> + Send;
+
+    /// Where the last answer of `host` came from, if that is an address of its own.
+    fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
+        let _ = host;
+        None
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +148,8 @@ mod tests {
             Some("text/html"),
             Some("TEXT/HTML; charset=x"),
             Some("text/plain;"),
+            Some("application/octet-stream"),
+            Some("*/*"),
         ] {
             assert!(Kinds::Pages.admits(taken), "{taken:?}");
         }

@@ -1,6 +1,7 @@
 //! When may a host be asked again?
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -14,6 +15,10 @@ const INSERTS_BETWEEN_SWEEPS: u32 = 10_000;
 /// A host that nobody leases, whose next time is past and whose last request ended this long ago is
 /// forgotten. It has to be longer than any crawl's delay.
 const FORGET_AFTER: Duration = Duration::from_hours(24);
+
+/// One address is asked so many times at once at most, and so many times a delay: as if no more than so
+/// many hosts stood behind it, however many do.
+pub const HOSTS_PER_ADDRESS: u32 = 4;
 
 /// A moment before all others.
 const NEVER: Timestamp = Timestamp(i64::MIN);
@@ -42,6 +47,8 @@ pub enum Held {
 pub struct HostLease {
     calendar: HostCalendar,
     host: HostKey,
+    /// Where the host stood when it was leased, as far as was known.
+    address: Option<IpAddr>,
     leased_at: Timestamp,
     released: bool,
 }
@@ -49,6 +56,7 @@ pub struct HostLease {
 #[derive(Debug, Default)]
 struct Hosts {
     known: HashMap<HostKey, Times>,
+    servers: HashMap<IpAddr, Server>,
     inserts: u32,
     /// The latest moment that anybody has asked at.
     latest: Timestamp,
@@ -59,7 +67,19 @@ struct Times {
     next_at: Timestamp,
     last_end: Timestamp,
     is_leased: bool,
+    /// Where its last answer came from.
+    address: Option<IpAddr>,
     /// Who wants to know that the lease has ended.
+    askers: Vec<Asker>,
+}
+
+/// What is known of an address, with all the hosts behind it.
+#[derive(Debug)]
+struct Server {
+    last_end: Timestamp,
+    /// Its hosts that are out on a lease.
+    leased: u32,
+    /// Who wants to know that one of them has come back.
     askers: Vec<Asker>,
 }
 
@@ -110,22 +130,37 @@ impl HostCalendar {
     ) -> Result<HostLease, Held> {
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
-        hosts.with_times(host, |times| {
-            let held = times.held(now, delay);
-            if let Some(Held::Until(until)) = held {
-                return Err(Held::Until(until));
+        let (held, address) =
+            hosts.with_times(host, |times| (times.held(now, delay), times.address));
+        if let Some(Held::Until(until)) = held {
+            return Err(Held::Until(until));
+        }
+        if held.is_none()
+            && let Some(server) = address.and_then(|address| hosts.servers.get_mut(&address))
+            && let Some(held) = server.held(now, delay)
+        {
+            if held == Held::Leased {
+                server.askers.extend(asker);
             }
+            return Err(held);
+        }
+        hosts.with_times(host, |times| {
             times.askers.extend(asker);
-            times.is_leased = true;
             held.map_or(Ok(()), Err)
         })?;
+        hosts.take(host, address);
         drop(hosts);
-        Ok(HostLease {
+        Ok(self.lease_of(host, address, now))
+    }
+
+    fn lease_of(&self, host: &HostKey, address: Option<IpAddr>, now: Timestamp) -> HostLease {
+        HostLease {
             calendar: self.clone(),
             host: host.clone(),
+            address,
             leased_at: now,
             released: false,
-        })
+        }
     }
 
     /// Leases `host` for somebody who cannot come again later, and completes when it may be asked;
@@ -171,38 +206,57 @@ impl HostCalendar {
         deadline: Timestamp,
         returns: &Arc<Returns>,
     ) -> Result<(HostLease, Timestamp), Held> {
+        let asker = Asker {
+            returns: Arc::downgrade(returns),
+            host: 0,
+        };
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
-        let ready_at = hosts.with_times(host, |times| match times.held(now, delay) {
-            Some(Held::Leased) => {
-                times.askers.push(Asker {
-                    returns: Arc::downgrade(returns),
-                    host: 0,
-                });
-                Err(Held::Leased)
+        let (held, address) = hosts.with_times(host, |times| {
+            let held = times.held(now, delay);
+            if held == Some(Held::Leased) {
+                times.askers.push(asker.clone());
             }
-            Some(Held::Until(until)) if until > deadline => Err(Held::Until(until)),
-            held => {
-                times.is_leased = true;
-                Ok(match held {
-                    Some(Held::Until(until)) => until,
-                    _ => now,
-                })
+            (held, times.address)
+        });
+        let server = address.and_then(|address| hosts.servers.get_mut(&address));
+        let held_there = server.and_then(|server| {
+            let held = server.held(now, delay);
+            if held == Some(Held::Leased) {
+                server.askers.push(asker);
             }
-        })?;
+            held
+        });
+        let mut ready_at = now;
+        for held in [held, held_there].into_iter().flatten() {
+            match held {
+                Held::Until(until) if until <= deadline => ready_at = ready_at.max(until),
+                held => return Err(held),
+            }
+        }
+        hosts.take(host, address);
         drop(hosts);
-        let lease = HostLease {
-            calendar: self.clone(),
-            host: host.clone(),
-            leased_at: now,
-            released: false,
-        };
-        Ok((lease, ready_at))
+        Ok((self.lease_of(host, address, now), ready_at))
     }
 
     /// What [`try_lease`](Self::try_lease) would answer: `None` if it would lease.
     pub fn held(&self, host: &HostKey, now: Timestamp, delay: Duration) -> Option<Held> {
-        self.lock().known.get(host)?.held(now, delay)
+        let hosts = self.lock();
+        let times = hosts.known.get(host)?;
+        let server = || hosts.servers.get(&times.address?)?.held(now, delay);
+        times.held(now, delay).or_else(server)
+    }
+
+    /// The last answer of `host` came from `address`: from now on it shares that with the other hosts
+    /// there, [`HOSTS_PER_ADDRESS`] requests at once and as many a delay.
+    pub fn note_address(&self, host: &HostKey, address: IpAddr) {
+        let mut hosts = self.lock();
+        hosts.with_times(host, |times| times.address = Some(address));
+        hosts.servers.entry(address).or_insert(Server {
+            last_end: NEVER,
+            leased: 0,
+            askers: Vec::new(),
+        });
     }
 
     /// Sets the host's next time to `next_at` if that is later than what stands there.
@@ -222,23 +276,30 @@ impl HostCalendar {
         self.lock().known.len()
     }
 
-    fn give_back(&self, host: &HostKey, ended_at: Timestamp, next_at: Timestamp) {
-        let (askers, next_at, last_end) = self.lock().with_times(host, |times| {
+    fn give_back(
+        &self,
+        host: &HostKey,
+        address: Option<IpAddr>,
+        ended_at: Timestamp,
+        next_at: Timestamp,
+    ) {
+        let mut hosts = self.lock();
+        let waited_there = hosts.leave(address, ended_at);
+        let (askers, next_at, last_end) = hosts.with_times(host, |times| {
             debug_assert!(times.is_leased, "{host} was given back without a lease");
             times.is_leased = false;
             times.note(ended_at, next_at);
             let askers = std::mem::take(&mut times.askers);
             (askers, times.next_at, times.last_end)
         });
+        drop(hosts);
         // Outside the lock: a woken crawl asks the calendar at once.
         for asker in askers {
-            if let Some(returns) = asker.returns.upgrade() {
-                returns.push(Returned {
-                    host: asker.host,
-                    next_at,
-                    last_end,
-                });
-            }
+            asker.tell(next_at, last_end);
+        }
+        // These hosts are ready themselves.
+        for asker in waited_there {
+            asker.tell(NEVER, NEVER);
         }
     }
 
@@ -263,14 +324,60 @@ impl Hosts {
             next_at: NEVER,
             last_end: NEVER,
             is_leased: false,
+            address: None,
             askers: Vec::new(),
         }))
     }
 
+    /// The host is out on a lease from now on.
+    fn take(&mut self, host: &HostKey, address: Option<IpAddr>) {
+        self.with_times(host, |times| times.is_leased = true);
+        if let Some(server) = address.and_then(|address| self.servers.get_mut(&address)) {
+            server.leased += 1;
+        }
+    }
+
+    /// A host behind `address` has come back. Gives those who waited for that.
+    fn leave(&mut self, address: Option<IpAddr>, ended_at: Timestamp) -> Vec<Asker> {
+        let Some(server) = address.and_then(|address| self.servers.get_mut(&address)) else {
+            return Vec::new();
+        };
+        server.leased = server.leased.saturating_sub(1);
+        server.last_end = server.last_end.max(ended_at);
+        std::mem::take(&mut server.askers)
+    }
+
     fn forget_old(&mut self) {
         let latest = self.latest;
+        self.servers.retain(|_, server| {
+            server.leased > 0
+                || !server.askers.is_empty()
+                || server.last_end.after(FORGET_AFTER) > latest
+        });
         self.known
             .retain(|_, times| times.is_leased || times.ready_at(FORGET_AFTER) > latest);
+    }
+}
+
+impl Server {
+    fn held(&self, now: Timestamp, delay: Duration) -> Option<Held> {
+        if self.leased >= HOSTS_PER_ADDRESS {
+            return Some(Held::Leased);
+        }
+        let ready_at = self.last_end.after(delay / HOSTS_PER_ADDRESS);
+        (ready_at > now).then_some(Held::Until(ready_at))
+    }
+}
+
+impl Asker {
+    fn tell(&self, next_at: Timestamp, last_end: Timestamp) {
+        if let Some(returns) = self.returns.upgrade() {
+            returns.push(Returned {
+                host: self.host,
+                next_at,
+                last_end,
+            });
+        }
     }
 }
 
@@ -302,21 +409,24 @@ impl HostLease {
     /// Ends the lease of a host that was not asked: it may be asked again as if there had been none.
     pub fn release_unasked(mut self) {
         self.released = true;
-        self.calendar.give_back(&self.host, NEVER, NEVER);
+        self.calendar
+            .give_back(&self.host, self.address, NEVER, NEVER);
     }
 
     /// Ends the lease: the request ended at `ended_at`, the host may be asked again at `next_at` (or
     /// later, if somebody holds it longer).
     pub fn release(mut self, ended_at: Timestamp, next_at: Timestamp) {
         self.released = true;
-        self.calendar.give_back(&self.host, ended_at, next_at);
+        self.calendar
+            .give_back(&self.host, self.address, ended_at, next_at);
     }
 }
 
 impl Drop for HostLease {
     fn drop(&mut self) {
         if !self.released {
-            self.calendar.give_back(&self.host, self.leased_at, NEVER);
+            self.calendar
+                .give_back(&self.host, self.address, self.leased_at, NEVER);
         }
     }
 }

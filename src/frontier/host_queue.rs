@@ -27,6 +27,8 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) key: HostKey,
+    /// The number of its registrable domain.
+    pub(super) domain: u32,
     /// Has an entry for every waiting link under its present key, and may have stale ones; the best
     /// one is never stale between two calls.
     queue: BinaryHeap<Entry>,
@@ -66,9 +68,10 @@ impl Entry {
 }
 
 impl Host {
-    pub(super) fn new(key: HostKey) -> Self {
+    pub(super) fn new(key: HostKey, domain: u32) -> Self {
         Self {
             key,
+            domain,
             queue: BinaryHeap::new(),
             place: Place::Idle,
             waiting: 0,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::domains::{Domain, Domains};
 use super::host_queue::{Entry, Host, Place};
 use super::links::{Links, OrderKey};
 use crate::clock::Timestamp;
@@ -18,8 +19,26 @@ pub(super) struct Hosts {
     numbers: HashMap<HostKey, u32>,
     ready: BTreeSet<(OrderKey, u32)>,
     waiting: BTreeSet<(Timestamp, u32)>,
-    pages_per_host_max: Option<u64>,
+    caps: Caps,
+    domains: Domains,
     counts: LinkCounts,
+}
+
+/// Pages and final failures, with what is leased, at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caps {
+    pub(super) host: u64,
+    /// Of all hosts of a registrable domain.
+    pub(super) domain: u64,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            host: u64::MAX,
+            domain: u64::MAX,
+        }
+    }
 }
 
 /// How many links are where.
@@ -39,7 +58,8 @@ impl Hosts {
             return *number;
         }
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(Host::new(key.clone()));
+        let domain = self.domains.add_host(key, number);
+        self.all.push(Host::new(key.clone(), domain));
         self.numbers.insert(key.clone(), number);
         number
     }
@@ -73,9 +93,9 @@ impl Hosts {
         self.ready.len() + self.waiting.range(..=(now, u32::MAX)).count()
     }
 
-    /// Sets the cap, and lets every host ask the calendar anew.
-    pub(super) fn set_pages_per_host_max(&mut self, max: Option<u64>) {
-        self.pages_per_host_max = max;
+    /// Sets the caps, and lets every host ask the calendar anew.
+    pub(super) fn set_caps(&mut self, caps: Caps) {
+        self.caps = caps;
         for number in 0..self.all.len() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             if let Place::Waiting(until) = self.get(number).place {
@@ -124,6 +144,7 @@ impl Hosts {
     pub(super) fn link_came_back(&mut self, number: u32) {
         self.get_mut(number).leased -= 1;
         self.counts.leased -= 1;
+        self.count_in_domain(number, |domain| domain.leased -= 1);
         self.settle(number);
     }
 
@@ -144,6 +165,7 @@ impl Hosts {
         host.waiting -= 1;
         host.leased += 1;
         host.drop_stale(links);
+        self.count_in_domain(number, |domain| domain.leased += 1);
         self.settle(number);
     }
 
@@ -152,7 +174,26 @@ impl Hosts {
     /// A page or a final failure more.
     pub(super) fn count_fetch(&mut self, number: u32) {
         self.get_mut(number).fetched += 1;
+        self.count_in_domain(number, |domain| domain.fetched += 1);
         self.settle(number);
+    }
+
+    /// Changes the counts of the host's domain; if it reaches its cap by that, or falls below it, all its
+    /// hosts are settled.
+    fn count_in_domain(&mut self, number: u32, change: impl FnOnce(&mut Domain)) {
+        let cap = self.caps.domain;
+        let domain = self.domains.get_mut(self.get(number).domain);
+        let was_full = domain.used() >= cap;
+        change(domain);
+        if was_full == (domain.used() >= cap) {
+            return;
+        }
+        let hosts = std::mem::take(&mut domain.hosts);
+        for host in &hosts {
+            self.settle(*host);
+        }
+        let domain = self.get(number).domain;
+        self.domains.get_mut(domain).hosts = hosts;
     }
 
     pub(super) fn set_given_up(&mut self, number: u32, is_given_up: bool) {
@@ -241,9 +282,9 @@ impl Hosts {
 
     /// Puts the host where it belongs after a change.
     fn settle(&mut self, number: u32) {
-        let cap = self.pages_per_host_max.unwrap_or(u64::MAX);
-        let host = &mut self.all[number as usize];
-        let is_capped = host.fetched + u64::from(host.leased) >= cap;
+        let host = &self.all[number as usize];
+        let is_capped = host.fetched + u64::from(host.leased) >= self.caps.host
+            || self.domains.get(host.domain).used() >= self.caps.domain;
         let best = host.best().filter(|_| !is_capped);
         let place = host.place;
         if is_capped != host.is_capped {

@@ -13,6 +13,7 @@
 mod admit;
 mod baseline_queue;
 mod calendar;
+mod domains;
 mod host_queue;
 mod hosts;
 mod known;
@@ -31,7 +32,7 @@ mod store_tests;
 mod view;
 
 pub use baseline_queue::Rivals;
-pub use calendar::{Held, HostCalendar, HostLease};
+pub use calendar::{HOSTS_PER_ADDRESS, Held, HostCalendar, HostLease};
 pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;

@@ -29,6 +29,8 @@ pub struct FrontierParams {
     pub combine: Combine,
     /// Fetches of one host at most (pages and final failures); what waits beyond is held, not lost.
     pub pages_per_host_max: Option<u64>,
+    /// Fetches of all hosts under one registrable domain at most.
+    pub pages_per_domain_max: Option<u64>,
     /// References kept for one link: the first, the best, then the earliest (DESIGN.md 4.4).
     pub references_max: usize,
     /// This crawl's own delay between two requests to a host.

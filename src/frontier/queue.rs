@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::baseline_queue::BaselineQueue;
-use super::hosts::Hosts;
+use super::hosts::{Caps, Hosts};
 use super::known::{Known, KnownUrls};
 use super::lease::{Lease, Next};
 use super::links::{Links, checked_priority};
@@ -65,8 +65,11 @@ impl Frontier {
     /// log has to set the parameters at the same events again.
     pub fn set_params(&mut self, params: FrontierParams) {
         self.params = params;
-        self.hosts.set_pages_per_host_max(params.pages_per_host_max);
         self.baseline.keep(params.keeps_baseline, &self.links);
+        self.hosts.set_caps(Caps {
+            host: params.pages_per_host_max.unwrap_or(u64::MAX),
+            domain: params.pages_per_domain_max.unwrap_or(u64::MAX),
+        });
     }
 
     /// The best link whose host may be asked at `now`.

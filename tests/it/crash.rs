@@ -157,6 +157,7 @@ fn fates(log: &Path) -> BTreeMap<CanonicalUrl, Fate> {
     let params = FrontierParams {
         combine: Combine::Best,
         pages_per_host_max: None,
+        pages_per_domain_max: None,
         references_max: 8,
         delay: Duration::ZERO,
         keeps_baseline: false,

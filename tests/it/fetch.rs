@@ -1,18 +1,17 @@
 //! The network source against a site that misbehaves, and what every source promises.
 
+mod names;
 mod proxy;
 mod tls;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice::clock::{SimulatedClock, Timestamp};
 use apprentice::fetch::robots::{Hop, Origin, robots_hop};
 use apprentice::fetch::{
-    FetchError, Fields, FixedResolver, GuardRules, HttpSettings, HttpSource, HttpSourceError,
-    Kinds, Outcome, ProxyMode, ReplaySource, Request, Response, Shelf, Shelved, Source,
-    SystemResolver,
+    FetchError, Fields, GuardRules, HttpSettings, HttpSource, HttpSourceError, Kinds, Outcome,
+    ProxyMode, ReplaySource, Request, Response, Shelf, Shelved, Source,
 };
 use apprentice::url::CanonicalUrl;
 use tokio::net::TcpListener;
@@ -99,8 +98,13 @@ async fn conforms(source: &impl Source, base: &str) {
             "{path}"
         );
     }
-    let bomb = response(source, &at("/gzip-bomb")).await;
-    assert_eq!((bomb.body.len(), bomb.truncated), (100_000, true));
+    assert_eq!(failure(source, &at("/gzip-bomb")).await.name(), "bomb");
+    let unstated = response(source, &at("/unstated")).await;
+    assert_eq!(&unstated.body[..], b"<p>hello");
+    let mut strict = request(&at("/large"));
+    strict.limits.refuse_large = true;
+    let too_large = FetchError::TooLarge(100_000);
+    assert_eq!(failing(source, strict).await, too_large);
     let cut = response(source, &at("/gzip-cut")).await;
     assert!(cut.body.len() > 15_000 && cut.truncated);
     assert_eq!(failure(source, &at("/gzip-nothing")).await.name(), "decode");
@@ -214,6 +218,38 @@ async fn every_limit_ends_a_fetch_under_its_own_name() {
     let mut request = request(&site.url("/hang"));
     request.limits.total = Duration::from_millis(100);
     assert_eq!(failing(&source, request).await.name(), "timeout-total");
+}
+
+#[tokio::test]
+async fn a_body_that_only_drips_is_too_slow() {
+    let site = Site::start().await;
+    let mut slow = request(&site.url("/drip"));
+    slow.limits.rate_window = Duration::from_millis(100);
+    slow.limits.rate_bytes_min = 10_000;
+    let error = failing(&direct(), slow.clone()).await;
+    assert_eq!(error, FetchError::TooSlow(10_000));
+    // Who takes any rate waits until the bytes or the time are spent.
+    slow.limits.rate_bytes_min = 0;
+    slow.limits.body_bytes_max = 30;
+    let Outcome::Response(drops) = direct().fetch(slow).await else {
+        panic!("no response");
+    };
+    assert_eq!((drops.body.len(), drops.truncated), (30, true));
+}
+
+#[tokio::test]
+async fn a_port_of_another_service_is_not_connected_to() {
+    let error = failure(&direct(), "http://127.0.0.1:25/").await;
+    assert_eq!(error, FetchError::Port(25));
+}
+
+#[tokio::test]
+async fn a_document_of_no_kind_is_dropped_at_its_first_bytes_if_they_are_no_text() {
+    let site = Site::start().await;
+    let mut endless = request(&site.url("/unstated-binary"));
+    endless.limits.total = Duration::from_mins(5);
+    let kind = FetchError::ContentType("application/octet-stream".to_owned());
+    assert_eq!(failing(&direct(), endless).await, kind);
 }
 
 #[tokio::test]
@@ -339,48 +375,6 @@ async fn a_dropped_fetch_is_abandoned() {
         fetch.abort();
         site.abandoned().await;
     }
-}
-
-#[tokio::test]
-async fn the_guard_judges_what_a_name_resolves_to() {
-    let site = Site::start().await;
-    let special: SocketAddr = "[::1]:1".parse().unwrap();
-    let resolver = FixedResolver::new([
-        ("inside.test".to_owned(), vec![site.address]),
-        ("both.test".to_owned(), vec![special, site.address]),
-        ("nowhere.test".to_owned(), vec![]),
-    ]);
-    let source = source(HttpSettings {
-        resolver: Some(Arc::new(resolver)),
-        ..HttpSettings::default()
-    });
-    let mut outsider = request("http://inside.test/page");
-    outsider.guard = Arc::new(GuardRules::public_only());
-    assert_eq!(
-        failing(&source, outsider).await,
-        FetchError::Address(site.address.ip())
-    );
-    // Only 127/8 is allowed: the other address of the name is not tried.
-    assert_eq!(
-        &response(&source, "http://both.test/page").await.body[..],
-        b"hello"
-    );
-    for unknown in ["http://unknown.test/", "http://nowhere.test/"] {
-        let error = failure(&source, unknown).await;
-        assert_eq!(error.name(), "dns", "{error}");
-    }
-    assert_eq!(site.heads().len(), 1);
-}
-
-#[tokio::test]
-async fn the_machines_resolver_knows_localhost_without_a_network() {
-    let site = Site::start().await;
-    let source = source(HttpSettings {
-        resolver: Some(Arc::new(SystemResolver::new())),
-        ..HttpSettings::default()
-    });
-    let url = format!("http://localhost:{}/page", site.address.port());
-    assert_eq!(&response(&source, &url).await.body[..], b"hello");
 }
 
 #[tokio::test]

@@ -5,6 +5,10 @@ use crate::proto::v1;
 /// Which links are taken in.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scope")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub(super) struct ScopeArgs {
     /// Take in only URLs that match this regular expression (or another --allow); replaces the list there is
     #[arg(long, value_name = "REGEX")]
@@ -18,6 +22,10 @@ pub(super) struct ScopeArgs {
     #[arg(long, value_name = "N")]
     pages_per_host: Option<u64>,
 
+    /// Fetches of all hosts under one registrable domain at most (0: no cap)
+    #[arg(long, value_name = "N")]
+    pages_per_domain: Option<u64>,
+
     /// Links from a seed at most (0: no limit)
     #[arg(long, value_name = "N")]
     depth: Option<u32>,
@@ -26,9 +34,21 @@ pub(super) struct ScopeArgs {
     #[arg(long, value_name = "soft|hard", value_parser = ["soft", "hard"])]
     focus: Option<String>,
 
-    /// Follow links marked nofollow
+    /// Follow links marked rel=nofollow
     #[arg(long)]
     ignore_nofollow: bool,
+
+    /// Follow the links of pages whose meta robots says nofollow
+    #[arg(long)]
+    ignore_meta_robots: bool,
+
+    /// Follow the links of pages whose X-Robots-Tag header says nofollow
+    #[arg(long)]
+    ignore_robots_tag: bool,
+
+    /// Take the URLs of the sitemaps that a seed's robots.txt names as seeds as well
+    #[arg(long)]
+    sitemaps: bool,
 
     /// Address range (CIDR) that may be crawled although it is private or loopback
     #[arg(long, value_name = "CIDR")]
@@ -43,7 +63,11 @@ impl ScopeArgs {
             || self.pages_per_host.is_some()
             || self.depth.is_some()
             || self.focus.is_some()
+            || self.pages_per_domain.is_some()
             || self.ignore_nofollow
+            || self.ignore_meta_robots
+            || self.ignore_robots_tag
+            || self.sitemaps
             || !self.allow_address.is_empty()
     }
 
@@ -64,7 +88,13 @@ impl ScopeArgs {
         if let Some(focus) = self.focus {
             scope.focus = focus;
         }
+        if let Some(max) = self.pages_per_domain {
+            scope.pages_per_domain_max = max;
+        }
         scope.ignore_nofollow |= self.ignore_nofollow;
+        scope.ignore_meta_robots |= self.ignore_meta_robots;
+        scope.ignore_robots_tag |= self.ignore_robots_tag;
+        scope.sitemaps |= self.sitemaps;
         if !self.allow_address.is_empty() {
             scope.allow_addresses = self.allow_address;
         }
@@ -83,6 +113,14 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "MS")]
     delay_ms: Option<u64>,
 
+    /// The delay grows to so many times the server's time to answer (0: never) [default: 5]
+    #[arg(long, value_name = "K")]
+    delay_factor: Option<u32>,
+
+    /// So far does the delay grow, in milliseconds [default: 30000]
+    #[arg(long, value_name = "MS")]
+    delay_max_ms: Option<u64>,
+
     /// Milliseconds until a connection stands [default: 10000]
     #[arg(long, value_name = "MS")]
     connect_ms: Option<u64>,
@@ -99,9 +137,29 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "BYTES")]
     body_bytes: Option<u64>,
 
+    /// Refuse a body that is longer (too-large) instead of cutting it
+    #[arg(long)]
+    refuse_large: bool,
+
+    /// Bytes of an answer's headers [default: 65536]
+    #[arg(long, value_name = "BYTES")]
+    header_bytes: Option<u64>,
+
+    /// Slowest rate of a body, over every ten seconds (0: any) [default: 100]
+    #[arg(long, value_name = "BYTES")]
+    bytes_per_second: Option<u32>,
+
+    /// How many times its size a body may become when it is decompressed [default: 250]
+    #[arg(long, value_name = "N")]
+    expansion: Option<u32>,
+
     /// Redirects from one link [default: 10]
     #[arg(long, value_name = "N")]
     redirects: Option<u32>,
+
+    /// Give a host up whose robots.txt could not be had so often in a row [default: 3]
+    #[arg(long, value_name = "N")]
+    robots_tries: Option<u32>,
 
     /// Links taken from one page [default: 5000]
     #[arg(long, value_name = "N")]
@@ -119,7 +177,14 @@ impl LimitArgs {
         put(&mut limits.first_byte_ms_max, self.first_byte_ms);
         put(&mut limits.fetch_ms_max, self.fetch_ms);
         put(&mut limits.body_bytes_max, self.body_bytes);
+        limits.delay_factor = self.delay_factor.or(limits.delay_factor);
+        put(&mut limits.delay_ms_max, self.delay_max_ms);
+        limits.refuse_large |= self.refuse_large;
+        put(&mut limits.header_bytes_max, self.header_bytes);
+        limits.bytes_per_second_min = self.bytes_per_second.or(limits.bytes_per_second_min);
+        put_small(&mut limits.expansion_max, self.expansion);
         put_small(&mut limits.redirects_max, self.redirects);
+        put_small(&mut limits.robots_tries_max, self.robots_tries);
         put_small(&mut limits.links_per_page_max, self.links_per_page);
     }
 }

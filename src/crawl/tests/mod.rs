@@ -1,5 +1,6 @@
 //! The engine at work on scripted webs: what the tests need to set one up and to look at its log.
 
+mod delays;
 mod ends;
 mod failures;
 mod feedback;
@@ -11,6 +12,7 @@ mod redirects;
 mod replays;
 mod robots;
 mod scopes;
+mod sitemaps;
 mod steering;
 mod support;
 

@@ -352,3 +352,17 @@ async fn why_a_robots_txt_cannot_be_had_is_booked_and_counted() {
         "unreachable: no address for a: no such name"
     );
 }
+
+#[tokio::test]
+async fn a_crawl_may_wait_longer_for_a_robots_txt_than_is_usual() {
+    let mut crawl = Crawl::new(&["a/"]);
+    crawl.robots = RobotsPolicy::Obey(RobotsCache::default());
+    crawl.limits().robots_tries_max = 100;
+    crawl.fail("a/robots.txt", status(500));
+    crawl.page("a/", "reef", &[]);
+    let progress = crawl.replay().await;
+    // After thirty days the host is taken to have none.
+    assert_eq!(progress.pages, 1);
+    let asked = crawl.requests().len();
+    assert_eq!(asked, 38 + 1);
+}

@@ -51,8 +51,8 @@ async fn hard_focus_follows_no_link_of_a_page_that_lies_elsewhere() {
     assert_eq!(crawl.refusal_of("poor/1"), Some(Refusal::HardFocus));
 }
 
-#[tokio::test]
-async fn nofollow_is_obeyed_wherever_it_stands() {
+/// Three pages of which the link, the page or the server says nofollow.
+fn three_nofollows() -> Crawl {
     let crawl = Crawl::new(&["rel/", "meta/", "head/"]);
     crawl.html("rel/", "<a rel=nofollow href=/1>x</a><a href=/2>y</a>");
     crawl.html(
@@ -70,6 +70,60 @@ async fn nofollow_is_obeyed_wherever_it_stands() {
     crawl
         .source
         .answer(url("head/"), Outcome::Response(response));
+    crawl
+}
+
+#[tokio::test]
+async fn each_nofollow_can_be_ignored_by_itself() {
+    type Switch = fn(&mut v1::Scope) -> &mut bool;
+    let switches: [(Switch, &str); 3] = [
+        (|scope| &mut scope.ignore_nofollow, "rel/1"),
+        (|scope| &mut scope.ignore_meta_robots, "meta/1"),
+        (|scope| &mut scope.ignore_robots_tag, "head/1"),
+    ];
+    for (switch, followed) in switches {
+        let mut crawl = three_nofollows();
+        *switch(crawl.scope()) = true;
+        crawl.replay().await;
+        let requests = crawl.requests();
+        let ones = requests.iter().filter(|to| to.ends_with("/1"));
+        assert_eq!(ones.collect::<Vec<_>>(), [followed]);
+        // The same, when the switch is set while the crawl goes on.
+        let crawl = three_nofollows();
+        let mut scope = v1::Scope::default();
+        *switch(&mut scope) = true;
+        under_scopes(&crawl, vec![scope]).await;
+        let requests = crawl.requests();
+        let ones = requests.iter().filter(|to| to.ends_with("/1"));
+        assert_eq!(ones.collect::<Vec<_>>(), [followed]);
+    }
+}
+
+#[tokio::test]
+async fn a_port_of_another_service_is_asked_nothing() {
+    let crawl = Crawl::new(&["a/"]);
+    crawl.html(
+        "a/",
+        "<a href=http://b.test:25/>x</a><a href=http://b.test:8080/>y</a>",
+    );
+    crawl.replay().await;
+    assert_eq!(crawl.requests().len(), 2);
+    let mail = CanonicalUrl::parse("http://b.test:25/").unwrap();
+    let refused = crawl.events().into_iter().find_map(|event| match event {
+        Event::Page(page) => {
+            page.links
+                .iter()
+                .find(|link| link.target == mail.id())?
+                .refusal
+        }
+        _ => None,
+    });
+    assert_eq!(refused, Some(Refusal::Address));
+}
+
+#[tokio::test]
+async fn nofollow_is_obeyed_wherever_it_stands() {
+    let crawl = three_nofollows();
     let progress = crawl.replay().await;
     assert_eq!(crawl.requests(), ["rel/", "meta/", "head/", "rel/2"]);
     for refused in ["rel/1", "meta/1", "head/1"] {
@@ -153,7 +207,7 @@ async fn a_cap_of_pages_a_host_holds_the_rest_until_it_is_raised() {
             assert_eq!((status.fetched, status.links_held), (4, 2));
             assert_eq!(
                 status.reason,
-                "out of links (2 held by the cap of pages per host)"
+                "out of links (2 held by the caps of pages per host and domain)"
             );
             let raised = update(|change| {
                 change.scope = Some(v1::Scope {

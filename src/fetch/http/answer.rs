@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
+use tokio::time::{Instant, timeout_at};
 
 use crate::clock::Timestamp;
-use crate::fetch::decode::decode;
+use crate::fetch::decode::{decode_within, may_be_text};
 use crate::fetch::fields::{Fields, settle};
-use crate::fetch::{FetchError, Outcome, Request, Response};
+use crate::fetch::source::says_nothing;
+use crate::fetch::{FetchError, FetchLimits, Kinds, Outcome, Request, Response};
 
 /// A body up to this size is read even if nobody wants it, so that the connection can be used again.
 const DRAIN_BYTES_MAX: u64 = 16 << 10;
@@ -49,7 +51,7 @@ pub(super) async fn read(
     let (body, truncated) = if matches!(status, 204 | 205) {
         (Bytes::new(), false)
     } else if request.kinds.admits(fields.content_type.as_deref()) {
-        match read_body(body, &fields, request.limits.body_bytes_max).await {
+        match read_body(body, &fields, request).await {
             Ok(read) => read,
             Err(failure) => return Outcome::Failure(failure),
         }
@@ -72,31 +74,50 @@ pub(super) async fn read(
 async fn read_body(
     body: Incoming,
     fields: &Fields,
-    bytes_max: usize,
+    request: &Request,
 ) -> Result<(Bytes, bool), FetchError> {
-    let wire = collect(body, bytes_max).await?;
-    let decoded = decode(wire.bytes, fields.content_encoding.as_deref(), bytes_max).await?;
-    Ok((decoded.body, wire.cut || decoded.truncated))
+    let limits = &request.limits;
+    let coding = fields.content_encoding.as_deref();
+    let kind = fields.content_type.as_deref();
+    let tells = request.kinds == Kinds::Pages && coding.is_none() && says_nothing(kind);
+    let is_wanted = |first: &[u8]| !tells || may_be_text(first);
+    let Some(wire) = collect(body, limits, is_wanted).await? else {
+        let kind = kind.unwrap_or_default().to_owned();
+        return Err(FetchError::ContentType(kind));
+    };
+    let decoded = decode_within(wire.bytes, coding, limits, wire.goes_on).await?;
+    Ok((decoded.body, wire.broke_off || decoded.truncated))
 }
 
 /// A body as it came.
 struct WireBody {
     bytes: Bytes,
-    /// It goes on beyond the bound, or broke off.
-    cut: bool,
+    /// Its connection broke before its end.
+    broke_off: bool,
+    /// It goes on beyond the bound.
+    goes_on: bool,
 }
 
-/// Collects a body up to `bytes_max` bytes. No coding makes a text of that size any longer than a
-/// few bytes, so what lies beyond could not be kept anyway.
-async fn collect(mut body: Incoming, bytes_max: usize) -> Result<WireBody, FetchError> {
+/// Collects a body up to the bound; `None` if its first bytes are not wanted. No coding makes a text of that size any longer than a few bytes,
+/// so what lies beyond could not be kept anyway.
+async fn collect(
+    mut body: Incoming,
+    limits: &FetchLimits,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Result<Option<WireBody>, FetchError> {
+    let bytes_max = limits.body_bytes_max;
     let mut bytes = BytesMut::new();
-    let mut cut = false;
+    let mut broke_off = false;
+    let mut pace = Pace::start(limits);
     // One byte more shows that there is more.
     while bytes.len() <= bytes_max {
-        match body.frame().await {
+        match pace.next(&mut body, bytes.len()).await? {
             None => break,
             Some(Ok(frame)) => {
                 if let Ok(chunk) = frame.into_data() {
+                    if bytes.is_empty() && !is_wanted(&chunk) {
+                        return Ok(None);
+                    }
                     let room = bytes_max.saturating_add(1) - bytes.len();
                     bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 }
@@ -105,18 +126,67 @@ async fn collect(mut body: Incoming, bytes_max: usize) -> Result<WireBody, Fetch
                 return Err(super::failure::exchanging(&error));
             }
             Some(Err(_)) => {
-                cut = true;
+                broke_off = true;
                 break;
             }
         }
     }
-    cut |= bytes.len() > bytes_max;
+    let goes_on = bytes.len() > bytes_max;
     bytes.truncate(bytes_max);
-    Ok(WireBody {
+    Ok(Some(WireBody {
         bytes: bytes.freeze(),
-        cut,
-    })
+        broke_off,
+        goes_on,
+    }))
 }
+
+/// Holds a body against the slowest rate, window by window.
+struct Pace {
+    rate_min: u32,
+    window: Duration,
+    window_ends: Instant,
+    /// Bytes that have to be there by then.
+    due: usize,
+}
+
+impl Pace {
+    fn start(limits: &FetchLimits) -> Self {
+        let mut pace = Self {
+            rate_min: limits.rate_bytes_min,
+            window: limits.rate_window,
+            window_ends: Instant::now(),
+            due: 0,
+        };
+        pace.open_window(0);
+        pace
+    }
+
+    fn open_window(&mut self, bytes: usize) {
+        self.window_ends += self.window;
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a product of a u32 and a positive time; a cast from f64 saturates"
+        )]
+        let due = (f64::from(self.rate_min) * self.window.as_secs_f64()) as usize;
+        self.due = bytes.saturating_add(due);
+    }
+
+    /// The body's next frame, `bytes` of it being there already.
+    async fn next(&mut self, body: &mut Incoming, bytes: usize) -> Result<Framed, FetchError> {
+        loop {
+            if let Ok(frame) = timeout_at(self.window_ends, body.frame()).await {
+                return Ok(frame);
+            }
+            if bytes < self.due {
+                return Err(FetchError::TooSlow(self.rate_min));
+            }
+            self.open_window(bytes);
+        }
+    }
+}
+
+type Framed = Option<Result<Frame<Bytes>, hyper::Error>>;
 
 /// Reads a small body to its end and drops any other, which closes the connection.
 async fn drain(body: Incoming) {

@@ -19,8 +19,10 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::failure;
-use super::proxy::{ProxyMode, ProxyUrl};
+use super::pinned::PinnedHost;
+use super::proxy::{ProxyMode, ProxyUrl, SocksLogin};
 use super::resolve::{Resolve, Screen, ScreenedResolver};
+use super::socks::{self, SocksFailure};
 use crate::fetch::{FetchError, FetchLimits, GuardRules};
 
 /// Connects within one set of guard rules.
@@ -29,6 +31,7 @@ pub(super) struct Dial {
     tcp: HttpConnector<ScreenedResolver>,
     proxy: ProxyMode,
     guard: Arc<GuardRules>,
+    pinned: Arc<[PinnedHost]>,
     connect_limit: Duration,
     header_bytes_max: usize,
 }
@@ -36,6 +39,7 @@ pub(super) struct Dial {
 impl Dial {
     pub(super) fn new(
         proxy: ProxyMode,
+        pinned: Arc<[PinnedHost]>,
         resolver: Arc<dyn Resolve>,
         guard: Arc<GuardRules>,
         limits: &FetchLimits,
@@ -56,6 +60,7 @@ impl Dial {
             tcp,
             proxy,
             guard,
+            pinned,
             connect_limit,
             header_bytes_max: limits.header_bytes_max,
         }
@@ -63,18 +68,12 @@ impl Dial {
 
     async fn dial(mut self, site: Uri) -> Result<Wire, FetchError> {
         let proxy = match &self.proxy {
-            ProxyMode::Direct => {
-                // A literal address never passes the resolver.
-                if let Some(address) = literal(&site).filter(|ip| !self.guard.permits(*ip)) {
-                    return Err(FetchError::Address(address));
-                }
-                let stream = self.tcp.call(site).await;
-                let stream =
-                    stream.map_err(|error| failure::connecting(&error, self.connect_limit))?;
-                return Ok(Wire::Tcp(stream));
-            }
+            ProxyMode::Direct => return self.dial_directly(site).await,
             ProxyMode::Forward(proxy) | ProxyMode::Archive(proxy) => proxy.clone(),
         };
+        if let Some(login) = proxy.socks() {
+            return self.dial_through_socks(&proxy, login, &site).await;
+        }
         let stream = self.tcp.call(proxy.uri().clone()).await;
         let stream = stream.map_err(|error| {
             let reason = failure::connecting(&error, self.connect_limit);
@@ -87,6 +86,52 @@ impl Dial {
             return Ok(Wire::Tunnel(tunnel));
         }
         Ok(Wire::Proxied(stream))
+    }
+
+    async fn dial_directly(&mut self, site: Uri) -> Result<Wire, FetchError> {
+        let pinned = self.pinned.iter().find_map(|pinned| pinned.ways_to(&site));
+        let ways = pinned.unwrap_or_else(|| vec![site]);
+        let mut failed = FetchError::Connect("no address is given for the host".to_owned());
+        for way in ways {
+            // A literal address never passes the resolver.
+            if let Some(address) = literal(&way).filter(|ip| !self.guard.permits(*ip)) {
+                failed = FetchError::Address(address);
+                continue;
+            }
+            match self.tcp.call(way).await {
+                Ok(stream) => return Ok(Wire::Tcp(stream)),
+                Err(error) => failed = failure::connecting(&error, self.connect_limit),
+            }
+        }
+        Err(failed)
+    }
+
+    async fn dial_through_socks(
+        &mut self,
+        proxy: &ProxyUrl,
+        login: &SocksLogin,
+        site: &Uri,
+    ) -> Result<Wire, FetchError> {
+        let stream = self.tcp.call(proxy.uri().clone()).await;
+        let stream = stream.map_err(|error| {
+            let reason = failure::connecting(&error, self.connect_limit);
+            FetchError::Proxy(format!("{proxy}: {reason}"))
+        })?;
+        let mut stream = stream.into_inner();
+        let usual = match site.scheme_str() {
+            Some("https") => 443,
+            _ => 80,
+        };
+        let (host, port) = (site.host().unwrap_or_default(), site.port_u16());
+        let opened = socks::open_tunnel(&mut stream, login, host, port.unwrap_or(usual)).await;
+        match opened {
+            Ok(()) => Ok(Wire::Socks(TokioIo::new(stream))),
+            // The proxy lives and says something about the site.
+            Err(SocksFailure::Site(words)) => Err(FetchError::Connect(format!(
+                "the proxy {proxy} says: {words}"
+            ))),
+            Err(SocksFailure::Proxy(words)) => Err(FetchError::Proxy(format!("{proxy}: {words}"))),
+        }
     }
 }
 
@@ -164,6 +209,8 @@ pub(super) enum Wire {
     Tcp(TokioIo<TcpStream>),
     /// To a proxy that wants absolute-form requests.
     Proxied(TokioIo<TcpStream>),
+    /// To the site, through a proxy that speaks SOCKS5.
+    Socks(TokioIo<TcpStream>),
     /// To the site, through a proxy.
     Tunnel(Upgraded),
 }
@@ -171,7 +218,9 @@ pub(super) enum Wire {
 impl Connection for Wire {
     fn connected(&self) -> Connected {
         match self {
-            Self::Tcp(_) | Self::Tunnel(_) => Connected::new(),
+            // With the address that it leads to.
+            Self::Tcp(stream) => stream.connected(),
+            Self::Tunnel(_) | Self::Socks(_) => Connected::new(),
             Self::Proxied(_) => Connected::new().proxy(true),
         }
     }
@@ -184,7 +233,9 @@ impl Read for Wire {
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tcp(stream) | Self::Socks(stream) | Self::Proxied(stream) => {
+                Pin::new(stream).poll_read(cx, buffer)
+            }
             Self::Tunnel(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
@@ -197,21 +248,27 @@ impl Write for Wire {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tcp(stream) | Self::Socks(stream) | Self::Proxied(stream) => {
+                Pin::new(stream).poll_write(cx, bytes)
+            }
             Self::Tunnel(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tcp(stream) | Self::Socks(stream) | Self::Proxied(stream) => {
+                Pin::new(stream).poll_flush(cx)
+            }
             Self::Tunnel(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Tcp(stream) | Self::Proxied(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tcp(stream) | Self::Socks(stream) | Self::Proxied(stream) => {
+                Pin::new(stream).poll_shutdown(cx)
+            }
             Self::Tunnel(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }

@@ -6,9 +6,13 @@
 mod answer;
 mod dial;
 mod failure;
+mod pinned;
 mod proxy;
 mod resolve;
+mod socks;
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,17 +25,19 @@ use hyper::header::{
 use hyper::{StatusCode, Uri};
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::client::legacy::connect::{HttpInfo, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::time::{Instant, timeout};
 
+pub use pinned::{PinnedHost, PinnedHostError};
 pub use proxy::{ProxyMode, ProxyUrl, ProxyUrlError};
 pub use resolve::{FixedResolver, Resolve, Resolving, SystemResolver};
 
-use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source};
+use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source, forbidden_port};
 use crate::clock::{Clock, Timestamp};
+use crate::url::HostKey;
 use dial::Dial;
 
 /// hyper takes no smaller bound for a head.
@@ -39,6 +45,9 @@ const HEADER_BYTES_LEAST: usize = 8 << 10;
 
 /// More sets of rules than the crawls of one daemon have; the client longest unused is closed first.
 const CLIENTS_MAX: usize = 16;
+
+/// Hosts whose addresses are remembered; some ten megabytes.
+const ADDRESSES_MAX: usize = 100_000;
 
 /// An idle connection is kept for this long: a few politeness delays.
 const IDLE_DIRECT: Duration = Duration::from_secs(20);
@@ -60,6 +69,8 @@ pub struct HttpSettings {
     pub extra_roots_pem: Vec<u8>,
     /// Who knows the addresses of names; the machine's configuration if `None`.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// Hosts whose addresses nobody is asked for; not behind a proxy.
+    pub pinned: Vec<PinnedHost>,
 }
 
 /// Why there can be no [`HttpSource`].
@@ -91,8 +102,10 @@ struct Shared {
     tls: rustls::ClientConfig,
     proxy: ProxyMode,
     resolver: Arc<dyn Resolve>,
+    pinned: Arc<[PinnedHost]>,
     now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     clients: Mutex<Vec<(ClientKey, AnyClient)>>,
+    addresses: Mutex<HashMap<HostKey, IpAddr>>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -128,8 +141,10 @@ impl HttpSource {
                 tls: tls_config(&settings.extra_roots_pem)?,
                 proxy: settings.proxy,
                 resolver,
+                pinned: settings.pinned.into(),
                 now: Box::new(move || clock.now()),
                 clients: Mutex::new(Vec::new()),
+                addresses: Mutex::default(),
             }),
         })
     }
@@ -137,6 +152,9 @@ impl HttpSource {
     async fn answer(&self, request: &Request) -> Result<Outcome, FetchError> {
         let url = request.url.to_url();
         let url = url.map_err(|error| FetchError::Protocol(error.to_string()))?;
+        if let Some(port) = forbidden_port(&url) {
+            return Err(FetchError::Port(port));
+        }
         if let Some(address) = request.guard.forbidden_literal(&url) {
             return Err(FetchError::Address(address));
         }
@@ -144,6 +162,10 @@ impl HttpSource {
         let (answer, answer_time) = self
             .exchange(message, &request.limits, &request.guard)
             .await?;
+        if let Some(info) = answer.extensions().get::<HttpInfo>() {
+            let address = info.remote_addr().ip().to_canonical();
+            self.shared.note_address(request.url.host_key(), address);
+        }
         if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED
             && let ProxyMode::Forward(proxy) | ProxyMode::Archive(proxy) = &self.shared.proxy
         {
@@ -233,9 +255,27 @@ impl Source for HttpSource {
             Err(_) => Outcome::Failure(FetchError::TimeoutTotal(total)),
         }
     }
+
+    fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
+        let addresses = &self.shared.addresses;
+        let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.get(host).copied()
+    }
 }
 
 impl Shared {
+    fn note_address(&self, host: HostKey, address: IpAddr) {
+        let mut addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // They are learned again with the next answers.
+        if addresses.len() >= ADDRESSES_MAX {
+            addresses.clear();
+        }
+        addresses.insert(host, address);
+    }
+
     /// The client for these rules and limits, made if need be.
     fn client(&self, limits: &FetchLimits, guard: &Arc<GuardRules>) -> AnyClient {
         let key = ClientKey {
@@ -272,6 +312,7 @@ impl Shared {
             .http2_max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(u32::MAX));
         let dial = Dial::new(
             self.proxy.clone(),
+            self.pinned.clone(),
             self.resolver.clone(),
             guard.clone(),
             limits,

@@ -13,21 +13,29 @@ pub enum ProxyMode {
     /// To the sites.
     #[default]
     Direct,
-    /// To a forward proxy: absolute-form requests for http, a CONNECT tunnel for https.
+    /// To a forward proxy: absolute-form requests for http, a CONNECT tunnel for https; a tunnel for
+    /// both if it speaks SOCKS5.
     Forward(ProxyUrl),
     /// To a proxy that serves an archive: absolute-form requests for both schemes, so that no
     /// certificates are needed. It has to stand on this machine: https pages travel in the clear.
     Archive(ProxyUrl),
 }
 
-/// The URL of an HTTP proxy, `http://[user:password@]host[:port]`.
+/// The URL of a proxy, `http://[user:password@]host[:port]`, or `socks5://` for one that speaks SOCKS5
+/// (RFC 1928, names are resolved by the proxy; `socks5h` says the same).
 ///
 /// User and password are kept out of every text that it can be turned into.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ProxyUrl {
     uri: Uri,
     credentials: Option<HeaderValue>,
+    /// For a proxy that speaks SOCKS5.
+    socks: Option<SocksLogin>,
 }
+
+/// User name and password for a SOCKS5 proxy (RFC 1929), if it wants them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct SocksLogin(pub(super) Option<(String, String)>);
 
 /// Why a text is no URL of a proxy. The text is not repeated: it may hold a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +43,17 @@ pub enum ProxyUrlError {
     /// Not a URL.
     #[error("the proxy's URL is no URL ({0}); write it like http://127.0.0.1:3128")]
     Syntax(#[from] ::url::ParseError),
-    /// Another scheme than http.
-    #[error("a proxy is spoken to over http, not {0:?}; write its URL like http://127.0.0.1:3128")]
+    /// Another scheme than http or socks5.
+    #[error(
+        "a proxy is spoken to over http or socks5, not {0:?}; write its URL like http://127.0.0.1:3128 or socks5://127.0.0.1:1080"
+    )]
     Scheme(String),
+    /// A user name or password that SOCKS5 cannot carry.
+    #[error("user name and password of a SOCKS5 proxy are UTF-8 of at most 255 bytes each")]
+    Login,
+    /// A SOCKS5 proxy where an archive proxy is wanted.
+    #[error("an archive proxy is spoken to over http; write its URL like http://127.0.0.1:8080")]
+    ArchiveScheme,
     /// A path, query or fragment.
     #[error("the proxy's URL names more than a host and a port")]
     Path,
@@ -54,20 +70,25 @@ impl FromStr for ProxyUrl {
 
     fn from_str(text: &str) -> Result<Self, ProxyUrlError> {
         let url = ::url::Url::parse(text.trim())?;
-        if url.scheme() != "http" {
-            return Err(ProxyUrlError::Scheme(url.scheme().to_owned()));
-        }
-        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        let is_socks = match url.scheme() {
+            "http" => false,
+            "socks5" | "socks5h" => true,
+            other => return Err(ProxyUrlError::Scheme(other.to_owned())),
+        };
+        if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
             return Err(ProxyUrlError::Path);
         }
-        let host = url.host_str().ok_or(ProxyUrlError::Host)?;
-        let port = url.port_or_known_default().unwrap_or(80);
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host = host.ok_or(ProxyUrlError::Host)?;
+        let usual = if is_socks { 1080 } else { 80 };
+        let port = url.port_or_known_default().unwrap_or(usual);
         let uri = format!("http://{host}:{port}/")
             .parse()
             .map_err(|_| ProxyUrlError::Host)?;
         Ok(Self {
             uri,
-            credentials: credentials(&url),
+            credentials: credentials(&url).filter(|_| !is_socks),
+            socks: is_socks.then(|| socks_login(&url)).transpose()?,
         })
     }
 }
@@ -83,11 +104,19 @@ impl ProxyUrl {
         self.credentials.as_ref()
     }
 
+    /// What to log in with, if the proxy speaks SOCKS5.
+    pub(super) fn socks(&self) -> Option<&SocksLogin> {
+        self.socks.as_ref()
+    }
+
     /// Makes sure that the proxy stands on this machine; a name is judged again when it is resolved.
     ///
     /// # Errors
     /// [`ProxyUrlError::NotLoopback`] names the proxy.
     pub(super) fn require_loopback(&self) -> Result<(), ProxyUrlError> {
+        if self.socks.is_some() {
+            return Err(ProxyUrlError::ArchiveScheme);
+        }
         let host = self.uri.host().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let local = match bare.parse::<std::net::IpAddr>() {
@@ -114,6 +143,20 @@ fn credentials(url: &::url::Url) -> Option<HeaderValue> {
     Some(value)
 }
 
+fn socks_login(url: &::url::Url) -> Result<SocksLogin, ProxyUrlError> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(SocksLogin(None));
+    }
+    let part = |text: &str| {
+        let text = String::from_utf8(percent_decoded(text)).ok();
+        text.filter(|text| text.len() <= 255)
+            .ok_or(ProxyUrlError::Login)
+    };
+    let user = part(url.username())?;
+    let password = part(url.password().unwrap_or_default())?;
+    Ok(SocksLogin(Some((user, password))))
+}
+
 /// The bytes of a user name or password as the person meant them.
 fn percent_decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -137,6 +180,7 @@ fn percent_decoded(text: &str) -> Vec<u8> {
 impl fmt::Display for ProxyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.uri.authority() {
+            Some(authority) if self.socks.is_some() => write!(f, "socks5://{authority}"),
             Some(authority) => write!(f, "http://{authority}"),
             None => f.write_str("http://"),
         }
@@ -175,7 +219,9 @@ mod tests {
         for wrong in [
             "secret",
             "https://u:secret@p.test/",
-            "socks5://u:secret@p.test",
+            "socks4://u:secret@p.test",
+            "socks5://u:secret@p.test/path",
+            "socks5://u:secret@",
             "http://u:secret@p.test/path",
             "http://u:secret@p.test:99999",
             "http://u:secret@",
@@ -202,6 +248,22 @@ mod tests {
         ] {
             assert!(check(remote).is_err(), "{remote}");
         }
+    }
+
+    #[test]
+    fn a_socks_proxy_has_its_port_and_keeps_its_password() {
+        let proxy: ProxyUrl = "socks5h://me:open%20sesame@proxy.test".parse().unwrap();
+        let login = proxy.socks().unwrap().0.clone().unwrap();
+        assert_eq!(login, ("me".to_owned(), "open sesame".to_owned()));
+        assert_eq!(
+            format!("{proxy} {:?}", proxy.credentials()),
+            "socks5://proxy.test:1080 None"
+        );
+        let long = format!("socks5://{}:x@p.test", "u".repeat(256));
+        assert_eq!(long.parse::<ProxyUrl>(), Err(ProxyUrlError::Login));
+        let local: ProxyUrl = "socks5://127.0.0.1".parse().unwrap();
+        let refused = local.require_loopback();
+        assert_eq!(refused, Err(ProxyUrlError::ArchiveScheme));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::LookupIpStrategy;
@@ -16,6 +17,16 @@ use crate::fetch::{FetchError, GuardRules};
 
 /// More addresses of one name than are ever tried.
 const ADDRESSES_MAX: usize = 8;
+
+/// Answers of the resolver that are kept, those that there is no such name included.
+const CACHED_ANSWERS: u64 = 50_000;
+/// An answer is kept for at least this long, whatever its own time to live: as long as a page, its
+/// robots.txt and their redirects take.
+const TTL_MIN: Duration = Duration::from_secs(30);
+/// And for at most this long.
+const TTL_MAX: Duration = Duration::from_hours(24);
+/// That there is no such name is believed for at most this long.
+const NEGATIVE_TTL_MAX: Duration = Duration::from_mins(10);
 
 /// What [`Resolve::resolve`] promises: the addresses, or the resolver's words.
 pub type Resolving = Pin<Box<dyn Future<Output = Result<Vec<SocketAddr>, String>> + Send>>;
@@ -35,7 +46,13 @@ impl SystemResolver {
     /// Reads the machine's configuration. Where there is none, every name fails, with the reason.
     pub fn new() -> Self {
         let resolver = TokioResolver::builder_tokio().and_then(|mut builder| {
-            builder.options_mut().ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+            let options = builder.options_mut();
+            options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+            options.cache_size = CACHED_ANSWERS;
+            options.positive_min_ttl = Some(TTL_MIN);
+            options.positive_max_ttl = Some(TTL_MAX);
+            options.negative_min_ttl = Some(TTL_MIN);
+            options.negative_max_ttl = Some(NEGATIVE_TTL_MAX);
             builder.build()
         });
         Self(resolver.map_err(|error| {

@@ -16,6 +16,9 @@ const UNREACHABLE: Duration = Duration::from_mins(10);
 /// ... up to this.
 const UNREACHABLE_MAX: Duration = FRESH;
 
+/// A host whose file could not be had for so long is taken to have none (RFC 9309, 2.3.1.4).
+const GIVEN_UP_AFTER: Duration = Duration::from_hours(30 * 24);
+
 /// What an entry costs beside its rules, roughly, in bytes.
 const ENTRY_BYTES: usize = 300;
 
@@ -40,8 +43,9 @@ struct Entry {
     answer: RobotsAnswer,
     expires: Timestamp,
     age: u64,
-    /// How many times in a row the file could not be had.
+    /// How many times in a row the file could not be had, and since when.
     failures: u32,
+    failing_since: Timestamp,
 }
 
 impl Entry {
@@ -93,10 +97,20 @@ impl RobotsCache {
     /// Remembers the answer of an origin, got at `now`. Returns until when it holds.
     pub fn insert(&self, origin: Origin, answer: RobotsAnswer, now: Timestamp) -> Timestamp {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = state.remove(&origin).map_or(0, |entry| entry.failures);
-        let failures = match answer {
-            RobotsAnswer::Unreachable { .. } => before.saturating_add(1),
-            RobotsAnswer::Rules(_) | RobotsAnswer::AllowAll => 0,
+        let before = state.remove(&origin);
+        let before = before.filter(|entry| entry.failures > 0);
+        let failing_since = before.as_ref().map_or(now, |entry| entry.failing_since);
+        let is_unreachable = matches!(answer, RobotsAnswer::Unreachable { .. });
+        let answer = if is_unreachable && now.since(failing_since) >= GIVEN_UP_AFTER {
+            RobotsAnswer::AllowAll
+        } else {
+            answer
+        };
+        // It is still one that fails, and is asked for anew every day.
+        let failures = if is_unreachable {
+            before.map_or(0, |entry| entry.failures).saturating_add(1)
+        } else {
+            0
         };
         let expires = now.after(lifetime(failures, answer.retry_after()));
         let age = state.next_age;
@@ -106,6 +120,7 @@ impl RobotsCache {
             expires,
             age,
             failures,
+            failing_since,
         };
         state.bytes += entry.bytes(&origin);
         state.by_age.insert(age, origin.clone());
@@ -208,6 +223,32 @@ mod tests {
             insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, 0),
             10 * MINUTE
         );
+    }
+
+    #[test]
+    fn a_host_without_an_answer_for_thirty_days_is_taken_to_have_no_file() {
+        let cache = RobotsCache::default();
+        let mut now = 0;
+        let mut tries = 0;
+        let page = url("h.test");
+        loop {
+            now = insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, now);
+            tries += 1;
+            let known = cache.lookup(&page, Timestamp(now - 1)).unwrap();
+            if known == RobotsAnswer::AllowAll {
+                break;
+            }
+            assert!(!known.allows(&page));
+        }
+        // 10, 20, .. 1,280 minutes make 1.8 days; then once a day. The last answer holds for a day.
+        let days = now / (24 * 60 * MINUTE);
+        assert_eq!((days, tries), (31, 38));
+        // And so it stays, until there is an answer.
+        insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, now);
+        assert!(cache.lookup(&page, Timestamp(now)).unwrap().allows(&page));
+        insert(&cache, "h.test", RobotsAnswer::AllowAll, now);
+        insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, now);
+        assert!(!cache.lookup(&page, Timestamp(now)).unwrap().allows(&page));
     }
 
     #[test]

@@ -251,3 +251,89 @@ async fn a_host_is_not_waited_for_beyond_the_patience() {
     assert!(lease.await.is_none());
     assert_eq!(clock.now(), Timestamp(60_000));
 }
+
+/// A calendar on which `a` to `f` stand behind one address.
+fn one_server() -> (HostCalendar, [HostKey; 6]) {
+    let calendar = HostCalendar::default();
+    let hosts = ["a", "b", "c", "d", "e", "f"].map(host);
+    for host in &hosts {
+        calendar.note_address(host, [192, 0, 2, 1].into());
+    }
+    (calendar, hosts)
+}
+
+#[test]
+fn an_address_is_asked_as_if_few_hosts_stood_behind_it() {
+    let (calendar, hosts) = one_server();
+    let lease = |host: &HostKey, ms| calendar.try_lease(host, Timestamp(ms), DELAY);
+    let mut leases: Vec<HostLease> = hosts[..4]
+        .iter()
+        .map(|host| lease(host, 0).unwrap())
+        .collect();
+    assert_eq!(lease(&hosts[4], 0).unwrap_err(), Held::Leased);
+    assert!(lease(&host("elsewhere"), 0).is_ok());
+    let ended = leases.remove(0);
+    ended.release(Timestamp(100), Timestamp(1_100));
+    // A quarter of the delay after the last end, behind whichever host.
+    let until = Held::Until(Timestamp(350));
+    assert_eq!(lease(&hosts[4], 100).unwrap_err(), until);
+    let held = calendar.held(&hosts[4], Timestamp(100), DELAY);
+    assert_eq!(held, Some(until));
+    let fifth = lease(&hosts[4], 350).unwrap();
+    assert_eq!(lease(&hosts[5], 350).unwrap_err(), Held::Leased);
+    drop((leases, fifth));
+    // No host is asked before its own time because its address is free.
+    let until = Held::Until(Timestamp(1_100));
+    assert_eq!(lease(&hosts[0], 700).unwrap_err(), until);
+    assert!(lease(&hosts[5], 700).is_ok());
+}
+
+#[test]
+fn a_host_that_moved_counts_where_it_was_leased() {
+    let (calendar, hosts) = one_server();
+    let lease = |host: &HostKey, ms| calendar.try_lease(host, Timestamp(ms), Duration::ZERO);
+    let out: Vec<HostLease> = hosts[..4]
+        .iter()
+        .map(|host| lease(host, 0).unwrap())
+        .collect();
+    calendar.note_address(&hosts[0], [192, 0, 2, 2].into());
+    assert_eq!(lease(&hosts[4], 0).unwrap_err(), Held::Leased);
+    drop(out);
+    let again: Vec<_> = hosts.iter().map(|host| lease(host, 0)).collect();
+    // Five stand behind the old address, and one of them has to wait.
+    let held = again.iter().filter(|lease| lease.is_err()).count();
+    assert_eq!(held, 1);
+}
+
+#[tokio::test]
+async fn who_waits_for_an_address_is_told_when_one_of_its_hosts_comes_back() {
+    let (calendar, hosts) = one_server();
+    let mut crawl = Frontier::new(params(), calendar.clone());
+    let seeds: Vec<CanonicalUrl> = ["e/1"].map(url).into();
+    let seeds = SeedsEvent {
+        urls: seeds,
+        priority: 1.0,
+        at: Timestamp(0),
+    };
+    crawl.admit(Seq(1), &Event::Seeds(seeds));
+    let mut out: Vec<HostLease> = hosts[..4]
+        .iter()
+        .map(|host| calendar.try_lease(host, Timestamp(0), DELAY).unwrap())
+        .collect();
+    assert!(matches!(crawl.next(Timestamp(0)), Next::AllLeased));
+    out.remove(0).release(Timestamp(10), Timestamp(10));
+    crawl.host_returned().await;
+    let Next::NotBefore(at) = crawl.next(Timestamp(10)) else {
+        panic!("the address rests");
+    };
+    assert_eq!(at, Timestamp(260));
+    assert!(matches!(crawl.next(at), Next::Lease(_)));
+    // Somebody who holds a lease ahead waits for the address as well.
+    let clock = SimulatedClock::starting_at(Timestamp(300));
+    let patience = Duration::from_secs(9);
+    out.clear();
+    let sixth = calendar
+        .lease_within(&hosts[5], &clock, DELAY, patience)
+        .await;
+    assert!(sixth.is_some());
+}

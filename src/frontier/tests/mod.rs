@@ -23,6 +23,7 @@ pub(super) fn params() -> FrontierParams {
     FrontierParams {
         combine: Combine::Best,
         pages_per_host_max: None,
+        pages_per_domain_max: None,
         references_max: 8,
         delay: Duration::from_secs(1),
         keeps_baseline: false,

@@ -152,6 +152,33 @@ fn a_capped_host_holds_its_links_until_the_cap_is_raised() {
 }
 
 #[test]
+fn the_hosts_of_a_domain_share_its_cap() {
+    let mut crawl = Crawl::new(FrontierParams {
+        pages_per_domain_max: Some(3),
+        ..params()
+    });
+    // `test` is no public suffix of the list: x.a.test stands under a.test.
+    crawl.seed(&["x.a/1", "y.a/1", "x.a/2", "z.a/1", "z.a/2", "b/1"], 0.0);
+    let first = crawl.lease();
+    assert_eq!(crawl.name(&first), "x.a/1");
+    // What is leased counts for the other hosts as well.
+    assert_eq!(crawl.drain(), ["y.a/1", "z.a/1", "b/1"]);
+    let counts = crawl.frontier.counts(crawl.now);
+    assert_eq!((counts.waiting, counts.held), (0, 2));
+    assert_eq!(crawl.waiting("z.a/2").why, WhyWaiting::HostCapped);
+    let now = crawl.now;
+    crawl.frontier.give_back(first, now, now);
+    assert_eq!(crawl.frontier.counts(now).held, 0);
+    crawl.wait(5_000);
+    assert_eq!(crawl.drain(), ["x.a/1"]);
+    crawl.assert_equals_its_log();
+    assert_eq!(crawl.frontier.counts(crawl.now).held, 2);
+    crawl.params.pages_per_domain_max = Some(4);
+    crawl.frontier.set_params(crawl.params);
+    assert_eq!(crawl.drain().len(), 1);
+}
+
+#[test]
 fn a_page_still_being_judged_counts_for_the_cap() {
     let mut crawl = Crawl::new(FrontierParams {
         pages_per_host_max: Some(1),

@@ -7,6 +7,8 @@ use tokio::net::TcpListener;
 
 use super::{failing, failure, request, response, source, status};
 use crate::support::proxy::Proxy;
+use crate::support::site::Site;
+use crate::support::socks::SocksProxy;
 use crate::support::tls::TlsSite;
 
 fn proxied(proxy: &Proxy, site: &TlsSite) -> HttpSource {
@@ -124,4 +126,68 @@ async fn a_dead_proxy_is_named_without_its_password() {
             );
         }
     }
+}
+
+fn through_socks(login: &str, proxy: &SocksProxy, authority_pem: &str) -> HttpSource {
+    let url = format!("socks5://{login}{}", proxy.address);
+    source(HttpSettings {
+        proxy: ProxyMode::Forward(url.parse().unwrap()),
+        extra_roots_pem: authority_pem.as_bytes().to_vec(),
+        ..HttpSettings::default()
+    })
+}
+
+#[tokio::test]
+async fn a_socks_proxy_tunnels_both_schemes_and_resolves_the_names() {
+    let site = Site::start().await;
+    let proxy = SocksProxy::start(None, site.address).await;
+    let plain = through_socks("", &proxy, "");
+    let page = response(&plain, "http://named.test/page").await;
+    assert_eq!(&page.body[..], b"hello");
+    // Not in the form that an HTTP proxy gets.
+    assert!(site.heads()[0].starts_with("GET /page HTTP/1.1"));
+    let tls = TlsSite::start("tls.test", &["h2"]).await;
+    let proxy_to_tls = SocksProxy::start(Some("me:open sesame"), tls.address).await;
+    let secure = through_socks("me:open%20sesame@", &proxy_to_tls, &tls.authority_pem);
+    let page = response(&secure, "https://tls.test/a").await;
+    assert!(page.body.starts_with(b"HTTP/2.0 https://tls.test/a"));
+    assert_eq!(proxy.asked(), ["named.test:80"]);
+    assert_eq!(proxy_to_tls.asked(), ["tls.test:443"]);
+    // A literal address is held against the guard all the same.
+    let mut outsider = request("http://127.0.0.1/page");
+    outsider.guard = Arc::new(GuardRules::public_only());
+    assert_eq!(failing(&plain, outsider).await.name(), "address");
+}
+
+#[tokio::test]
+async fn what_a_socks_proxy_cannot_do_is_told_from_what_the_site_cannot() {
+    let site = Site::start().await;
+    let proxy = SocksProxy::start(Some("me:right"), site.address).await;
+    let logged_in = through_socks("me:right@", &proxy, "");
+    let error = failure(&logged_in, "http://refused.test/").await;
+    assert!(
+        error.name() == "connect" && error.to_string().contains("refused"),
+        "{error}"
+    );
+    for (login, words) in [("", "another login"), ("me:wrong@", "refuses the user")] {
+        let error = failure(&through_socks(login, &proxy, ""), "http://a.test/").await;
+        assert!(
+            error.name() == "proxy" && error.to_string().contains(words),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("wrong"), "{error}");
+    }
+    // A server that speaks something else, and none at all.
+    let url = format!("socks5://{}", site.address);
+    let source = source(HttpSettings {
+        proxy: ProxyMode::Forward(url.parse().unwrap()),
+        ..HttpSettings::default()
+    });
+    let mut impatient = request("http://a.test/");
+    impatient.limits.connect = std::time::Duration::from_millis(200);
+    let error = failing(&source, impatient).await;
+    assert!(
+        ["proxy", "timeout-connect"].contains(&error.name()),
+        "{error}"
+    );
 }

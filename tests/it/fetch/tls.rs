@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::{direct, failure, response, source};
-use crate::support::tls::TlsSite;
+use crate::support::tls::{Manner, TlsSite};
 
 fn tls_source(site: &TlsSite) -> HttpSource {
     source(HttpSettings {
@@ -73,4 +73,19 @@ async fn blurting(words: &'static [u8]) -> SocketAddr {
         }
     });
     address
+}
+
+#[tokio::test]
+async fn a_site_that_does_tls_or_http_2_badly_is_named() {
+    for (manner, name, words) in [
+        (Manner::Expired, "tls", "xpired"),
+        (Manner::SelfSigned, "tls", "invalid peer certificate"),
+        (Manner::Reset, "broken", "excessive load"),
+        (Manner::GoAway, "broken", "excessive load"),
+    ] {
+        let site = TlsSite::start_as("tls.test", &["h2"], manner).await;
+        let error = failure(&tls_source(&site), "https://tls.test/").await;
+        assert_eq!(error.name(), name, "{manner:?}: {error}");
+        assert!(error.to_string().contains(words), "{manner:?}: {error}");
+    }
 }

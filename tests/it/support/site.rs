@@ -24,6 +24,9 @@ pub(crate) enum Then {
     Drip,
 }
 
+/// What a site sends for a host and a path.
+pub(crate) type Answers = dyn Fn(&str, &str) -> (Vec<u8>, Then) + Send + Sync;
+
 /// A running site. It ends with the runtime of the test.
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,
@@ -48,7 +51,12 @@ impl Default for Gate {
 }
 
 impl Site {
+    /// A site that answers by path alone, whatever it is called.
     pub(crate) async fn start() -> Self {
+        Self::start_with(Arc::new(|_, path| answer(path))).await
+    }
+
+    pub(crate) async fn start_with(answers: Arc<Answers>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen::default());
@@ -57,7 +65,7 @@ impl Site {
             while let Ok((stream, _)) = listener.accept().await {
                 shared.connections.fetch_add(1, Ordering::SeqCst);
                 // A client that goes away in the middle is no failure of the site.
-                tokio::spawn(serve(stream, shared.clone()));
+                tokio::spawn(serve(stream, shared.clone(), answers.clone()));
             }
         });
         Self { address, seen }
@@ -87,11 +95,15 @@ impl Site {
     }
 }
 
-async fn serve(mut stream: TcpStream, seen: Arc<Seen>) -> std::io::Result<()> {
+async fn serve(
+    mut stream: TcpStream,
+    seen: Arc<Seen>,
+    answers: Arc<Answers>,
+) -> std::io::Result<()> {
     while let Some(head) = read_head(&mut stream).await? {
         let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+        let (bytes, then) = answers(&host_of(&head), &path);
         seen.heads.lock().unwrap().push(head);
-        let (bytes, then) = answer(&path);
         stream.write_all(&bytes).await?;
         match then {
             Then::KeepAlive => {}
@@ -109,6 +121,13 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The Host header.
+fn host_of(head: &str) -> String {
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    let host = lines.find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    host.map_or_else(String::new, |(_, value)| value.to_owned())
 }
 
 /// Reads a request's head; `None` if the client has closed.
@@ -136,7 +155,7 @@ pub(crate) fn answer(path: &str) -> (Vec<u8>, Then) {
         })
 }
 
-const HTML: &str = "Content-Type: text/html\r\n";
+pub(crate) const HTML: &str = "Content-Type: text/html\r\n";
 
 /// Answers that keep to HTTP, wise or not.
 fn well_formed(path: &str) -> Option<(Vec<u8>, Then)> {
@@ -146,6 +165,7 @@ fn well_formed(path: &str) -> Option<(Vec<u8>, Then)> {
             let robots = "X-Robots-Tag: noarchive\r\nX-Robots-Tag: nofollow\r\n";
             (ok(&format!("{HTML}{robots}"), b"hello"), KeepAlive)
         }
+        "/unstated" => (ok("Content-Type: */*\r\n", b"<p>hello"), KeepAlive),
         "/large" => (ok(HTML, &vec![b'x'; 200_000]), KeepAlive),
         "/empty" => (b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(), KeepAlive),
         "/reset" => (with("205 Reset Content", HTML, b""), KeepAlive),
@@ -229,16 +249,20 @@ fn broken(path: &str) -> Option<(Vec<u8>, Then)> {
             Close,
         ),
         "/drip" => (part(HTML, 1_000_000, b""), Drip),
+        "/unstated-binary" => {
+            let kind = "Content-Type: application/octet-stream\r\n";
+            (part(kind, 1_000_000, b"\x00\x01\x02"), Hang)
+        }
         "/stream" => (chunkless(HTML), Drip),
         _ => return None,
     })
 }
 
-fn ok(headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn ok(headers: &str, body: &[u8]) -> Vec<u8> {
     with("200 OK", headers, body)
 }
 
-fn with(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn with(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
     [head.as_bytes(), body].concat()
@@ -260,12 +284,12 @@ fn chunkless(headers: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\n{headers}\r\n").into_bytes()
 }
 
-fn redirect(location: &[u8]) -> Vec<u8> {
+pub(crate) fn redirect(location: &[u8]) -> Vec<u8> {
     let head = b"HTTP/1.1 302 Found\r\nContent-Length: 4\r\nLocation: ";
     [head, location, b"\r\n\r\nmove"].concat()
 }
 
-fn gzip(text: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()
