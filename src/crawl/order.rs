@@ -77,6 +77,18 @@ impl CrawlOrder {
         }
     }
 
+    /// The scorer of this order as a spec's `apprentice` tells it to be, knowing nothing yet.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the field: a window or a group that there is not, or an order that learns
+    /// nothing.
+    pub fn scorer_told(
+        self,
+        told: Option<&v1::Apprentice>,
+    ) -> Result<Box<dyn LinkScorer>, SpecError> {
+        Ok(self.scorer(check_features(self, told)?))
+    }
+
     /// The scorer of this order, knowing nothing yet.
     pub(super) fn scorer(self, features: FeatureSpec) -> Box<dyn LinkScorer> {
         match self {
