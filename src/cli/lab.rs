@@ -112,8 +112,8 @@ pub(super) struct Args {
     workers: Option<usize>,
 
     /// Folder for curves.csv, summary.json and a picture for each topic
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required = true)]
+    out: Option<PathBuf>,
 
     /// Print the summary as JSON
     #[arg(long)]
@@ -121,6 +121,13 @@ pub(super) struct Args {
 
     #[command(flatten)]
     apprentice: ApprenticeArgs,
+}
+
+impl Args {
+    /// Where to; `study --list` alone goes without.
+    fn out(&self) -> anyhow::Result<&Path> {
+        self.out.as_deref().context("give a folder with --out DIR")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -154,12 +161,12 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let seconds = clock.now().since(started).as_secs_f64();
     let sources = sources_of(args, bench.model.version());
     let summary = Summary::of(&spec, &sources, &entries);
-    report::write(&args.out, &spec, &summary, &entries)?;
+    report::write(args.out()?, &spec, &summary, &entries)?;
     let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
     complain(&format!(
         "{fetched} fetches in {seconds:.1} s, {:.0} a second; curves and pictures are in {}",
         fetched as f64 / seconds.max(0.001),
-        args.out.display()
+        args.out()?.display()
     ));
     if args.json {
         say_json(&summary)?;

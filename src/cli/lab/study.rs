@@ -27,7 +27,7 @@ pub(in crate::cli) struct StudyArgs {
     switch_at: Option<u64>,
 
     #[command(flatten)]
-    contest: Option<Args>,
+    contest: Args,
 }
 
 pub(super) fn run(args: StudyArgs) -> anyhow::Result<ExitCode> {
@@ -40,9 +40,8 @@ pub(super) fn run(args: StudyArgs) -> anyhow::Result<ExitCode> {
     let studies: Vec<Study> = studies
         .collect::<Result<_, String>>()
         .map_err(anyhow::Error::msg)?;
-    let Some(contest) = &args.contest else {
-        anyhow::bail!("give what to study: --archive FILE.. --topic T.. --out DIR");
-    };
+    let contest = &args.contest;
+    let out = contest.out()?;
     let spec = StudySpec {
         contest: spec_of(contest, "baseline,ftrl")?,
         switch_at: args.switch_at,
@@ -57,7 +56,7 @@ pub(super) fn run(args: StudyArgs) -> anyhow::Result<ExitCode> {
         });
         bar.finish_and_clear();
         let finding = finding?;
-        study::write(study, &contest.out, &finding)?;
+        study::write(study, out, &finding)?;
         if contest.json {
             found.insert(study.name().to_owned(), json(&finding));
         } else {
@@ -68,8 +67,7 @@ pub(super) fn run(args: StudyArgs) -> anyhow::Result<ExitCode> {
     if contest.json {
         say_json(&found)?;
     }
-    let out = contest.out.display();
-    complain(&format!("data and pictures are in {out}"));
+    complain(&format!("data and pictures are in {}", out.display()));
     Ok(ExitCode::SUCCESS)
 }
 

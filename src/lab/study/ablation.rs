@@ -17,7 +17,13 @@ pub(super) fn study(
     let Some(features) = second.order().features() else {
         return Err(StudyError::NoApprentice(second.name()));
     };
-    let groups = features.groups();
+    // Of those that the apprentice is told to look at.
+    let told = spec.contest.apprentice.clone().unwrap_or_default();
+    let mut groups = features.groups();
+    groups.retain(|group| {
+        let is_told = told.features.is_empty() || told.features.iter().any(|name| name == group);
+        is_told && !told.without.iter().any(|name| name == group)
+    });
     let whole = ContestSpec {
         crawlers: vec![second],
         ..spec.contest.clone()
