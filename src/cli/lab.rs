@@ -139,7 +139,7 @@ enum WorldArg {
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     tokio::task::spawn_blocking(move || match command {
         Command::Run(args) => compare(&args),
-        Command::Study(args) => study::run(*args),
+        Command::Study(args) => study::run(&args),
     })
     .await?
 }

@@ -30,7 +30,7 @@ pub(in crate::cli) struct StudyArgs {
     contest: Args,
 }
 
-pub(super) fn run(args: StudyArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &StudyArgs) -> anyhow::Result<ExitCode> {
     if args.list {
         let rows = Study::ALL.map(|study| vec![study.name().to_owned(), study.about().to_owned()]);
         say(&table(&["STUDY", "ASKS"], rows))?;

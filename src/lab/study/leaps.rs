@@ -114,19 +114,18 @@ impl Leaps {
             let Some(url) = urls.get(&seq) else {
                 continue;
             };
-            let source = match places.get(&seq) {
-                Some(place) => *place,
-                None => {
-                    let page = store.page(seq)?;
-                    let facts = SourceFacts::default();
-                    leaps.sources.push(Source {
-                        sketch: PageSketch::new(url, &page, facts, &TermWeights::default()),
-                        leaves: leaves(&page),
-                    });
-                    let place = leaps.sources.len() - 1;
-                    places.insert(seq, place);
-                    place
-                }
+            let source = if let Some(place) = places.get(&seq) {
+                *place
+            } else {
+                let page = store.page(seq)?;
+                let facts = SourceFacts::default();
+                leaps.sources.push(Source {
+                    sketch: PageSketch::new(url, &page, facts, &TermWeights::default()),
+                    leaves: leaves(&page),
+                });
+                let place = leaps.sources.len() - 1;
+                places.insert(seq, place);
+                place
             };
             leaps.pairs.push(Pair {
                 source,

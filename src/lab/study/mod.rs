@@ -134,7 +134,7 @@ impl Table {
         for row in &self.rows {
             csv.write_record(row)?;
         }
-        csv.into_inner().map_err(|error| error.into_error())
+        csv.into_inner().map_err(csv::IntoInnerError::into_error)
     }
 }
 
