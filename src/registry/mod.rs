@@ -19,7 +19,6 @@ use tokio::sync::Mutex;
 pub use datadir::{DataDir, DataDirError};
 
 use self::folder::CrawlFolder;
-use self::within::Fence;
 use crate::booking::CrawlState;
 use crate::clock::Clock;
 use crate::crawl::{
@@ -228,7 +227,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
         }
         // Not under the lock: it may take its time.
         CrawlFolder::greet(&spec).await?;
-        let fence = self.fence(&spec).await?;
+        let fence = within::fence_of(self, &spec).await?;
         let mut slots = self.slots.lock().await;
         if slots.stopping {
             return Err(RegistryError::Stopping);
@@ -254,19 +253,6 @@ impl<S: Source, C: Clock> Registry<S, C> {
         slots.crawls.insert(name, Slot::Open(running));
         drop(slots);
         Ok(handle.status().await?)
-    }
-
-    /// What a crawl that is to stay within another one may fetch.
-    async fn fence(&self, spec: &Spec) -> Result<Option<Fence>, RegistryError> {
-        let Some(name) = &spec.within else {
-            return Ok(None);
-        };
-        let store = Arc::clone(self.get(name).await?.store());
-        let fence = on_blocking_pool(move || Ok(Fence::around(store.as_ref())?)).await?;
-        if fence.is_empty() {
-            return Err(RegistryError::NothingWithin(name.clone()));
-        }
-        Ok(Some(fence))
     }
 
     /// All crawls as they stand, by name.

@@ -5,14 +5,35 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
+use super::{Registry, RegistryError, on_blocking_pool};
 use crate::booking::{Event, Seq};
+use crate::clock::Clock;
+use crate::crawl::Spec;
+use crate::fetch::Source;
 use crate::frontier::{FrontierStore, StoreFailure};
 use crate::url::{CanonicalUrl, UrlId};
 
 /// What the file begins with.
 const MAGIC: &[u8; 8] = b"appfence";
 const NUMBER: usize = size_of::<u64>();
+
+/// What a crawl with this spec may fetch, if it is to stay within another one.
+pub(super) async fn fence_of<S: Source, C: Clock>(
+    registry: &Registry<S, C>,
+    spec: &Spec,
+) -> Result<Option<Fence>, RegistryError> {
+    let Some(name) = &spec.within else {
+        return Ok(None);
+    };
+    let store = Arc::clone(registry.get(name).await?.store());
+    let fence = on_blocking_pool(move || Ok(Fence::around(store.as_ref())?)).await?;
+    if fence.is_empty() {
+        return Err(RegistryError::NothingWithin(name.clone()));
+    }
+    Ok(Some(fence))
+}
 
 /// See the module. 8 bytes a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
