@@ -196,7 +196,7 @@ pub enum Refusal {
     HostGivenUp = 7,
     /// too many redirects led to it
     Redirects = 8,
-    /// outside the archive (closed world of the lab)
+    /// outside the archive (closed world of the lab), or outside the crawl that it is to stay within
     World = 9,
 }
 

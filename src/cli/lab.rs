@@ -1,5 +1,7 @@
 //! `apprentice lab`
 
+mod study;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::critic::examples::{learn, read_table};
 use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
 use crate::lab::report::{self, Sources, Summary};
-use crate::lab::{Bench, ContestSpec, Labels, Start, run as run_contest};
+use crate::lab::{Bench, ContestSpec, Crawler, Labels, SEEDS_A_SET, Start, run as run_contest};
 use crate::taxonomy::ExampleTable;
 use crate::url::CanonicalUrl;
 
@@ -24,6 +26,8 @@ use crate::url::CanonicalUrl;
 pub(super) enum Command {
     /// Replay an archived web with several crawlers side by side
     Run(Box<Args>),
+    /// Make the studies of the paper on an archived web: tables, CSV and pictures
+    Study(Box<study::StudyArgs>),
 }
 
 /// What is compared, on what.
@@ -54,13 +58,17 @@ pub(super) struct Args {
     without: Vec<String>,
 
     /// Crawlers: baseline, baseline-first, breadth-first, nb, ftrl, and oracle (greedy by the labels)
-    #[arg(
-        long,
-        value_name = "A,B,..",
-        value_delimiter = ',',
-        default_value = "breadth-first,baseline"
-    )]
+    /// [default: breadth-first,baseline; of a study: baseline,ftrl]
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     crawlers: Vec<String>,
+
+    /// The other crawlers may fetch only what this one fetched from the same seeds (recall study)
+    #[arg(long, value_name = "CRAWLER")]
+    within: Option<String>,
+
+    /// Beside the critic's own examples, leave these pages (CSV: topic,url) out of `loss_unseen`
+    #[arg(long, value_name = "TABLE")]
+    exclude: Option<PathBuf>,
 
     /// Fetches, a crawl
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
@@ -70,9 +78,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seed_sets: u32,
 
-    /// examples (10 of the topic's examples), far (pages two links or more before any relevant one), or URLs
-    #[arg(long, value_name = "examples|far|URL", num_args = 1.., default_values = ["examples"])]
+    /// examples (of the topic), labelled (pages that the labels find relevant, no examples), far (pages two
+    /// links or more before any relevant one), or URLs
+    #[arg(long, value_name = "examples|labelled|far|URL", num_args = 1.., default_values = ["examples"])]
     start: Vec<String>,
+
+    /// Seeds drawn for each set
+    #[arg(long, value_name = "N", default_value_t = SEEDS_A_SET, value_parser = start_pages)]
+    start_pages: usize,
 
     /// closed: links that leave the archive are dropped; open: they count as fetched and lost
     #[arg(long, value_enum, default_value_t = WorldArg::Closed)]
@@ -99,8 +112,8 @@ pub(super) struct Args {
     workers: Option<usize>,
 
     /// Folder for curves.csv, summary.json and a picture for each topic
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required = true)]
+    out: Option<PathBuf>,
 
     /// Print the summary as JSON
     #[arg(long)]
@@ -110,6 +123,13 @@ pub(super) struct Args {
     apprentice: ApprenticeArgs,
 }
 
+impl Args {
+    /// Where to; `study --list` alone goes without.
+    fn out(&self) -> anyhow::Result<&Path> {
+        self.out.as_deref().context("give a folder with --out DIR")
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WorldArg {
     Closed,
@@ -117,25 +137,17 @@ enum WorldArg {
 }
 
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
-    let Command::Run(args) = command;
-    tokio::task::spawn_blocking(move || compare(&args)).await?
+    tokio::task::spawn_blocking(move || match command {
+        Command::Run(args) => compare(&args),
+        Command::Study(args) => study::run(&args),
+    })
+    .await?
 }
 
 fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let clock = SystemClock::new();
-    let spec = spec_of(args)?;
-    let archive = Arc::new(super::archive::open(&args.archive)?);
-    let model = match (&args.critic, &args.examples) {
-        (Some(path), _) => CriticModel::open_or_general(path)?,
-        (None, Some(table)) => train(table, &archive, &clock)?,
-        (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
-    };
-    let labels = args.labels.as_deref().map(Labels::open).transpose()?;
-    let bench = Bench {
-        archive,
-        model: Arc::new(model),
-        labels: labels.map(Arc::new),
-    };
+    let spec = spec_of(args, "breadth-first,baseline")?;
+    let bench = bench_of(args, &clock)?;
     let started = clock.now();
     let entries = run_contest(&bench, &spec, &|entry| {
         tracing::info!(
@@ -149,12 +161,12 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let seconds = clock.now().since(started).as_secs_f64();
     let sources = sources_of(args, bench.model.version());
     let summary = Summary::of(&spec, &sources, &entries);
-    report::write(&args.out, &spec, &summary, &entries)?;
+    report::write(args.out()?, &spec, &summary, &entries)?;
     let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
     complain(&format!(
         "{fetched} fetches in {seconds:.1} s, {:.0} a second; curves and pictures are in {}",
         fetched as f64 / seconds.max(0.001),
-        args.out.display()
+        args.out()?.display()
     ));
     if args.json {
         say_json(&summary)?;
@@ -162,6 +174,31 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         say(&render(&summary))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The archive, the critic and the labels that were named.
+fn bench_of(args: &Args, clock: &SystemClock) -> anyhow::Result<Bench> {
+    let archive = Arc::new(super::archive::open(&args.archive)?);
+    let model = match (&args.critic, &args.examples) {
+        (Some(path), _) => CriticModel::open_or_general(path)?,
+        (None, Some(table)) => train(table, &archive, clock)?,
+        (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
+    };
+    let labels = args.labels.as_deref().map(Labels::open).transpose()?;
+    let mut trained_on = Bench::examples_of(&model);
+    if let Some(path) = &args.exclude {
+        let examples = ExampleTable::open(path)?.examples;
+        let urls = examples
+            .iter()
+            .filter_map(|row| CanonicalUrl::parse(&row.url).ok());
+        trained_on.extend(urls.map(|url| url.id()));
+    }
+    Ok(Bench {
+        archive,
+        model: Arc::new(model),
+        labels: labels.map(Arc::new),
+        trained_on: Arc::new(trained_on),
+    })
 }
 
 /// The files by their names alone: a report is handed to others.
@@ -179,11 +216,15 @@ fn sources_of(args: &Args, critic_version: u64) -> Sources {
     }
 }
 
-fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
-    let crawlers = args.crawlers.iter().map(|name| {
-        crate::lab::Crawler::from_name(name.trim())
-            .map_err(|words| anyhow::anyhow!("--crawlers: {words}"))
-    });
+fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
+    let usual = usual.split(',').map(str::to_owned).collect();
+    let names = if args.crawlers.is_empty() {
+        usual
+    } else {
+        args.crawlers.clone()
+    };
+    let crawlers = names.iter().map(|name| crawler(name, "--crawlers"));
+    let within = args.within.as_deref();
     let mut apprentice = None;
     args.apprentice.clone().put_over(&mut apprentice);
     Ok(ContestSpec {
@@ -194,6 +235,8 @@ fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
         budget: args.budget,
         seed_sets: args.seed_sets,
         start: start_of(&args.start)?,
+        start_pages: args.start_pages,
+        within: within.map(|name| crawler(name, "--within")).transpose()?,
         closed_world: args.world == WorldArg::Closed,
         host_cap: args.host_cap,
         in_flight: args.in_flight,
@@ -205,14 +248,28 @@ fn spec_of(args: &Args) -> anyhow::Result<ContestSpec> {
     })
 }
 
+/// At least one page, and not so many that a set of seeds is no set.
+fn start_pages(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(pages @ 1..=100_000) => Ok(pages),
+        _ => Err("give a number from 1 to 100000".to_owned()),
+    }
+}
+
+fn crawler(name: &str, flag: &str) -> anyhow::Result<Crawler> {
+    Crawler::from_name(name.trim()).map_err(|words| anyhow::anyhow!("{flag}: {words}"))
+}
+
 fn start_of(words: &[String]) -> anyhow::Result<Start> {
     match words {
         [word] if word == "examples" => Ok(Start::Examples),
         [word] if word == "far" => Ok(Start::Far),
+        [word] if word == "labelled" => Ok(Start::Labelled),
         urls => {
             let urls = urls.iter().map(|url| {
-                CanonicalUrl::parse(url)
-                    .with_context(|| format!("--start {url:?}: use examples, far, or URLs"))
+                CanonicalUrl::parse(url).with_context(|| {
+                    format!("--start {url:?}: use examples, labelled, far, or URLs")
+                })
             });
             Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
         }

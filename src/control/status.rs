@@ -16,6 +16,7 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         RegistryError::Exists(_) => Code::AlreadyExists,
         RegistryError::Running(_)
         | RegistryError::Broken { .. }
+        | RegistryError::NothingWithin(_)
         | RegistryError::JudgeAway { .. } => Code::FailedPrecondition,
         RegistryError::NoSeeds
         | RegistryError::NoContact

@@ -83,6 +83,19 @@ impl CrawlOrder {
         }
     }
 
+    /// The scorer of this order as a spec's `apprentice` tells it to be, knowing nothing yet.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the field: a window or a group that there is not, or an order that learns
+    /// nothing.
+    pub fn scorer_told(
+        self,
+        told: Option<&v1::Apprentice>,
+        seed: u64,
+    ) -> Result<Box<dyn LinkScorer>, SpecError> {
+        Ok(self.scorer(check_features(self, told)?, seed))
+    }
+
     /// The scorer of this order, knowing nothing yet. `seed` is that of the crawl's chance.
     ///
     /// Whatever is followed, the others learn and are validated beside it.

@@ -61,6 +61,8 @@ pub struct Spec {
     pub features: FeatureSpec,
     /// Seed of all chance in the crawl.
     pub seed: u64,
+    /// The crawl within whose fetches this one stays.
+    pub within: Option<String>,
     /// What may change while it runs.
     pub tuning: Tuning,
 }
@@ -213,9 +215,19 @@ impl Spec {
             features: check_features(order, spec.apprentice.as_ref())?,
             order,
             seed: spec.seed,
+            within: check_within(&spec.within)?,
             tuning: Tuning::check(spec)?,
         })
     }
+}
+
+/// Another crawl's name, or none.
+fn check_within(name: &str) -> Result<Option<String>, SpecError> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    check_name(name).map_err(|error| SpecError::new("within", error.problem))?;
+    Ok(Some(name.to_owned()))
 }
 
 /// Who judges: exactly one.

@@ -236,6 +236,12 @@ impl CriticModel {
         &self.training
     }
 
+    /// The URLs of all examples that it was trained on, if it names them.
+    pub fn examples(&self) -> impl Iterator<Item = &str> {
+        let classes = self.classes.iter();
+        classes.flat_map(|class| class.examples.iter().map(String::as_str))
+    }
+
     /// The example URLs of the classes in `focus`, class by class.
     pub fn examples_of(&self, focus: &Focus) -> Result<Vec<&str>, FocusError> {
         let members = focus.members(&self.class_names)?;

@@ -83,6 +83,13 @@ pub fn key(namespace: Namespace, offset: i8, term: u64) -> Key {
         | term >> (64 - OFFSET_SHIFT)
 }
 
+/// The offset that a key was made with.
+pub fn offset_of(key: Key) -> i8 {
+    // Six bits, the highest of which is the sign.
+    let bits = (key >> OFFSET_SHIFT & OFFSET_MASK).to_le_bytes()[0];
+    (bits << 2).cast_signed() >> 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +102,14 @@ mod tests {
         assert_eq!(key(Namespace::Text, 0, database) >> 52, 1 << 6);
         assert_eq!(key(Namespace::Text, -1, database) >> 52, 1 << 6 | 0x3f);
         assert_eq!(key(Namespace::AnchorText, 5, 0), 13 << 58 | 5 << 52);
+    }
+
+    #[test]
+    fn a_key_tells_its_offset() {
+        for offset in -32..32 {
+            let key = key(Namespace::LinkKind, offset, u64::MAX);
+            assert_eq!(offset_of(key), offset);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod spec;
 mod url_terms;
 mod vector;
 
-pub use key::{Key, Namespace, key, term_hash};
+pub use key::{Key, Namespace, key, offset_of, term_hash};
 pub use sketch::{LinkSketch, PageSketch, SourceFacts, TermWeights};
 pub use spec::{D_MAX_DEFAULT, D_MAX_MOST, Extra, FeatureSpec, FeatureSpecError};
 pub use vector::LinkVector;

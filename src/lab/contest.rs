@@ -1,34 +1,25 @@
-//! Crawlers side by side: each a crawl of the ordinary engine, with an archive for the network, a
-//! simulated clock and a log in memory. Same archive, same seed, same configuration, same curve.
+//! Crawlers side by side, on the same topics and seeds.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prost::Message;
 use rand::seq::SliceRandom;
 
-use super::crawler::{Crawler, OracleScorer};
-use super::labels::{Labels, LabelsError, TableJudge};
-use super::shelf::ArchiveShelf;
-use super::start::{Start, far_seeds};
-use crate::apprentice::LinkScorer;
+use super::crawler::Crawler;
+use super::labels::{Labels, LabelsError};
+use super::replay::{Entry, Fence, Job, replay};
+use super::start::{Start, far_seeds, labelled_seeds};
 use crate::archive::Archive;
-use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
-use crate::clock::{SimulatedClock, Timestamp, chance};
-use crate::crawl::{
-    Engine, EngineError, EngineParts, Judge, Learned, Pace, RobotsPolicy, SEED_PRIORITY, SpecError,
-    World,
-};
+use crate::clock::chance;
+use crate::crawl::{EngineError, SpecError};
 use crate::critic::{BayesJudge, CriticModel, JudgeError};
-use crate::fetch::ReplaySource;
-use crate::frontier::{FrontierStore, HostCalendar, MemoryStore, StoreFailure};
-use crate::measure::LossCurve;
+use crate::frontier::StoreFailure;
 use crate::proto::v1;
 use crate::taxonomy::{Focus, FocusError};
-use crate::url::CanonicalUrl;
+use crate::url::{CanonicalUrl, UrlId};
 
-/// Seeds drawn for each seed set.
+/// Seeds drawn for each seed set, unless told otherwise.
 pub const SEEDS_A_SET: usize = 10;
 
 /// What is compared, on what.
@@ -48,6 +39,10 @@ pub struct ContestSpec {
     pub seed_sets: u32,
     /// Where crawls start.
     pub start: Start,
+    /// Seeds drawn for each seed set, where they are drawn.
+    pub start_pages: usize,
+    /// The recall study: all other crawlers may fetch only what this one fetched from the same seeds.
+    pub within: Option<Crawler>,
     /// Links that leave the archive are dropped, or else count as fetched and lost.
     pub closed_world: bool,
     /// Fetches of one host at most.
@@ -77,6 +72,9 @@ pub enum ContestError {
     /// Nobody knows the truth.
     #[error("the oracle goes by the labels, and there are none; give --labels TABLE")]
     NoOracle,
+    /// Nobody knows which pages are labelled.
+    #[error("--start labelled draws from the labels, and there are none; give --labels TABLE")]
+    NoLabels,
     /// A replay broke.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -105,36 +103,18 @@ pub struct Bench {
     pub model: Arc<CriticModel>,
     /// The independent judge, if there is one.
     pub labels: Option<Arc<Labels>>,
+    /// Pages that the guide was trained on, so that its word on them proves little.
+    pub trained_on: Arc<HashSet<UrlId>>,
 }
 
-/// One crawl of a contest.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The crawler.
-    pub crawler: Crawler,
-    /// The topic.
-    pub topic: String,
-    /// The number of its seed set, from 0.
-    pub seed_set: u32,
-    /// Its seeds.
-    pub seeds: Vec<CanonicalUrl>,
-    /// L(n) by the critic that guided it.
-    pub by_critic: LossCurve,
-    /// L(n) by the labels.
-    pub by_judge: Option<LossCurve>,
-    /// Why it ended.
-    pub reason: String,
-    /// How its learners have predicted.
-    pub learned: Learned,
-}
-
-/// Where an entry begins.
-struct Job {
-    crawler: Crawler,
-    topic: String,
-    seed_set: u32,
-    seeds: Vec<CanonicalUrl>,
-    judge: Arc<BayesJudge>,
+impl Bench {
+    /// The pages that `model` was trained on, as far as it names them.
+    pub fn examples_of(model: &CriticModel) -> HashSet<UrlId> {
+        let urls = model
+            .examples()
+            .filter_map(|url| CanonicalUrl::parse(url).ok());
+        urls.map(|url| url.id()).collect()
+    }
 }
 
 /// Runs all crawls; `done` is called after each. Blocks; the entries come in the order of topics, seed
@@ -178,7 +158,7 @@ pub fn run(
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
+pub(super) fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
     let mut jobs = Vec::new();
     let foci = Focus::each(&spec.topics, &spec.without)?;
     for (topic, focus) in spec.topics.iter().zip(foci) {
@@ -189,12 +169,14 @@ fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
         let starts = starts(world, spec, topic, &focus, judge.as_ref())?;
         for seed_set in 0..spec.seed_sets {
             let seeds = seeds(spec, topic, &starts, seed_set);
+            let fence = spec.within.map(|crawler| Arc::new(Fence::new(crawler)));
             jobs.extend(spec.crawlers.iter().map(|crawler| Job {
                 crawler: *crawler,
                 topic: topic.clone(),
                 seed_set,
                 seeds: seeds.clone(),
                 judge: Arc::clone(&judge),
+                fence: fence.clone().filter(|fence| fence.crawler() != *crawler),
             }));
         }
     }
@@ -227,6 +209,11 @@ fn starts(
             let table = world.labels.as_deref().map(|labels| labels.judge(topic));
             far_seeds(&world.archive, judge, table.transpose()?.as_ref())
         }
+        Start::Labelled => {
+            let labels = world.labels.as_deref().ok_or(ContestError::NoLabels)?;
+            let table = labels.judge(topic)?;
+            labelled_seeds(&world.archive, &table, &world.trained_on)
+        }
     };
     starts.sort();
     starts.dedup();
@@ -236,6 +223,9 @@ fn starts(
             why: match spec.start {
                 Start::Far => {
                     "no archived page lies two links or more before a relevant one".to_owned()
+                }
+                Start::Labelled => {
+                    "no archived page beside the critic's examples is labelled so".to_owned()
                 }
                 _ => "none of its examples is in the archive; give --start URL..".to_owned(),
             },
@@ -257,111 +247,7 @@ fn seeds(
             spec.seed,
             &format!("seed set {seed_set} of {topic}"),
         ));
-        seeds.truncate(SEEDS_A_SET);
+        seeds.truncate(spec.start_pages);
     }
     seeds
-}
-
-fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
-    v1::CrawlSpec {
-        name: "replay".to_owned(),
-        topics: vec![job.topic.clone()],
-        critic: PathBuf::from("given").display().to_string(),
-        budget: spec.budget,
-        order: job.crawler.order().name().to_owned(),
-        apprentice: job.crawler.order().features().and(spec.apprentice.clone()),
-        seed: spec.seed,
-        scope: Some(v1::Scope {
-            pages_per_host_max: spec.host_cap.unwrap_or(0),
-            ..Default::default()
-        }),
-        limits: Some(v1::Limits {
-            in_flight_max: spec.in_flight,
-            delay_ms_min: Some(u64::try_from(spec.delay.as_millis()).unwrap_or(u64::MAX)),
-            ..Default::default()
-        }),
-        ..Default::default()
-    }
-}
-
-fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, ContestError> {
-    let store: Arc<dyn FrontierStore> = Arc::new(MemoryStore::new());
-    let start = Timestamp(0);
-    store.append(Event::SpecChange(raw_spec(spec, job).encode_to_vec()));
-    store.append(Event::State(StateEvent {
-        state: CrawlState::Running,
-        reason: "replay".to_owned(),
-        at: start,
-    }));
-    store.append(Event::Seeds(SeedsEvent {
-        urls: job.seeds.clone(),
-        priority: SEED_PRIORITY,
-        at: start,
-    }));
-    let archive = Arc::clone(&world.archive);
-    let closed: World = Arc::new(move |url| archive.answers(url));
-    let judge = Judge::Near(Arc::clone(&job.judge) as _);
-    let scorer: Option<Box<dyn LinkScorer>> = match job.crawler {
-        Crawler::Order(_) => None,
-        Crawler::Oracle => {
-            let labels = world.labels.as_ref().ok_or(ContestError::NoOracle)?;
-            Some(Box::new(OracleScorer::new(labels, &job.topic)?))
-        }
-    };
-    let parts = EngineParts {
-        source: Arc::new(ReplaySource::new(ArchiveShelf(Arc::clone(&world.archive)))),
-        clock: SimulatedClock::starting_at(start),
-        judge,
-        store: Arc::clone(&store),
-        calendar: HostCalendar::default(),
-        robots: RobotsPolicy::Ignore,
-        pace: Pace::Replay,
-        world: spec.closed_world.then_some(closed),
-        parsers: 1,
-        guard_note: String::new(),
-        needs_contact: false,
-        scorer,
-    };
-    let (engine, handle) = Engine::open(parts)?;
-    // One small runtime a replay: its engine is the only task that waits.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StoreFailure(format!("no runtime for a replay: {error}")))?;
-    let (progress, learned) = runtime.block_on(engine.run_and_tell())?;
-    drop(handle);
-    let by_judge = match world.labels.as_deref() {
-        Some(labels) => Some(judged_curve(store.as_ref(), &labels.judge(&job.topic)?)?),
-        None => None,
-    };
-    Ok(Entry {
-        crawler: job.crawler,
-        topic: job.topic.clone(),
-        seed_set: job.seed_set,
-        seeds: job.seeds.clone(),
-        by_critic: progress.curve,
-        by_judge,
-        reason: progress.state.1,
-        learned,
-    })
-}
-
-/// L(n) of the crawl in `store`, as the table judges each URL that was fetched.
-fn judged_curve(
-    store: &dyn FrontierStore,
-    judge: &TableJudge<'_>,
-) -> Result<LossCurve, StoreFailure> {
-    let mut curve = LossCurve::default();
-    store.scan(Seq(1), store.last(), &mut |_, event| {
-        if event.counts().is_some() {
-            let url = match &event {
-                Event::Page(page) => Some(&page.lease.url),
-                Event::Failure(failure) => Some(&failure.lease.url),
-                _ => None,
-            };
-            curve.push(url.map_or(0.0, |url| judge.relevance(url.id())));
-        }
-        true
-    })?;
-    Ok(curve)
 }

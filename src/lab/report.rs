@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::contest::{ContestSpec, Entry};
+use super::contest::ContestSpec;
+use super::crawler::Crawler;
+use super::replay::Entry;
 use super::start::Start;
 use crate::apprentice::{ExplorationFigures, LearnerReport};
 use crate::measure::{LossCurve, LossPoint, NamedCurve, SeriesError, loss_svg};
@@ -63,6 +65,12 @@ pub struct EntrySummary {
     pub loss_judge: Option<f64>,
     /// Fetched pages that the labels find relevant.
     pub relevant_judge: Option<u64>,
+    /// Fetched pages that the critic was not trained on.
+    pub n_unseen: u64,
+    /// What those lost, by the labels where there are any, else by the critic.
+    pub loss_unseen: f64,
+    /// Relevant pages on hosts that no seed lies on, judged likewise.
+    pub relevant_elsewhere: u64,
     /// Why it ended.
     pub ended: String,
     /// Its seeds.
@@ -146,6 +154,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     let start = match &spec.start {
         Start::Examples => "examples".into(),
         Start::Far => "far".into(),
+        Start::Labelled => "labelled".into(),
         Start::Urls(urls) => urls.iter().map(|url| url.as_str().to_owned()).collect(),
     };
     let start: serde_json::Value = start;
@@ -156,6 +165,8 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
         "budget": spec.budget,
         "seed_sets": spec.seed_sets,
         "start": start,
+        "start_pages": spec.start_pages,
+        "within": spec.within.map(Crawler::name),
         "world": if spec.closed_world { "closed" } else { "open" },
         "host_cap": spec.host_cap,
         "in_flight": spec.in_flight,
@@ -166,11 +177,16 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
 }
 
 fn summary_of(entry: &Entry) -> EntrySummary {
+    let n = entry.by_critic.n();
+    let (n_unseen, loss_unseen) = entry.unseen(n);
     EntrySummary {
+        n_unseen,
+        loss_unseen,
+        relevant_elsewhere: entry.relevant_elsewhere(n),
         crawler: entry.crawler.name(),
         topic: entry.topic.clone(),
         seed_set: entry.seed_set,
-        n: entry.by_critic.n(),
+        n,
         loss_critic: entry.by_critic.loss(),
         loss_judge: entry.by_judge.as_ref().map(LossCurve::loss),
         relevant_judge: entry.by_judge.as_ref().map(LossCurve::relevant),
@@ -275,12 +291,16 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
         "loss_critic",
         "loss_judge",
         "relevant_judge",
+        "n_unseen",
+        "loss_unseen",
+        "relevant_elsewhere",
     ])?;
     for entry in entries {
         for LossPoint { n, loss, .. } in entry.by_critic.checkpoints() {
             let judged = entry.by_judge.as_ref();
             let loss_judge = judged.and_then(|curve| curve.at(n)).map(|point| point.loss);
             let relevant = judged.map(|curve| curve.relevant_of_first(n));
+            let (n_unseen, loss_unseen) = entry.unseen(n);
             csv.write_record([
                 entry.crawler.name(),
                 &entry.topic,
@@ -289,6 +309,9 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
                 &format!("{loss:.4}"),
                 &loss_judge.map_or(String::new(), |loss| format!("{loss:.4}")),
                 &relevant.map_or(String::new(), |count| count.to_string()),
+                &n_unseen.to_string(),
+                &format!("{loss_unseen:.4}"),
+                &entry.relevant_elsewhere(n).to_string(),
             ])?;
         }
     }
@@ -330,7 +353,7 @@ fn picture(
 fn mean_points(group: &[&Entry]) -> Vec<LossPoint> {
     let mut sums: BTreeMap<u64, (f64, usize)> = BTreeMap::new();
     for entry in group {
-        let curve = entry.by_judge.as_ref().unwrap_or(&entry.by_critic);
+        let curve = entry.curve();
         // With the first fetch a short crawl has a line, too.
         let checkpoints = curve.checkpoints().into_iter();
         let later = checkpoints.filter(|point| point.n > 1);

@@ -1,6 +1,6 @@
 //! Where the crawls of a contest start.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::labels::TableJudge;
 use crate::archive::Archive;
@@ -22,6 +22,22 @@ pub enum Start {
     Urls(Vec<CanonicalUrl>),
     /// Pages from which the nearest relevant page is at least two links away, and can be reached.
     Far,
+    /// Pages that the labels find relevant and that the critic was not trained on.
+    Labelled,
+}
+
+/// All pages of the archive that `table` finds relevant and that are not in `known`, sorted.
+pub(super) fn labelled_seeds(
+    archive: &Archive,
+    table: &TableJudge<'_>,
+    known: &HashSet<UrlId>,
+) -> Vec<CanonicalUrl> {
+    let urls = archive.urls();
+    let mut labelled: Vec<_> = urls
+        .filter(|url| table.relevance(url.id()) >= RELEVANT_FROM && !known.contains(&url.id()))
+        .collect();
+    labelled.sort();
+    labelled
 }
 
 /// All pages of the archive that are far from the topic, sorted. Reads the whole archive.

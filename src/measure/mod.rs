@@ -4,6 +4,7 @@
 //! [`NamedCurve`], some of its points under a name: as an SVG picture ([`loss_svg`]), as a plot in
 //! characters ([`loss_chart`]), as a table ([`loss_table`]), as CSV and as JSON lines.
 
+mod lines;
 mod loss;
 mod plot;
 mod rate;
@@ -11,6 +12,7 @@ mod series;
 mod table;
 mod term_plot;
 
+pub use lines::{Axes, Line, line_svg};
 pub use loss::{LossCurve, LossPoint, RELEVANT_FROM};
 pub use plot::{SVG_CURVES_MAX, SVG_POINTS_MAX, loss_svg};
 pub use rate::Rate;

@@ -18,13 +18,13 @@ pub const SVG_POINTS_MAX: usize = 1000;
 /// The most curves in one picture: each colour once as a line and once dashed.
 pub const SVG_CURVES_MAX: usize = 2 * COLOURS.len();
 
-const SIZE: (u32, u32) = (960, 560);
-const LEGEND_WIDTH: u32 = 260;
-const LEGEND_NAME_CHARS: usize = 24;
-const TITLE_CHARS: usize = 80;
-const FONT: &str = "sans-serif";
+pub(super) const SIZE: (u32, u32) = (960, 560);
+pub(super) const LEGEND_WIDTH: u32 = 260;
+pub(super) const LEGEND_NAME_CHARS: usize = 24;
+pub(super) const TITLE_CHARS: usize = 80;
+pub(super) const FONT: &str = "sans-serif";
 const GREY: RGBColor = RGBColor(100, 100, 100);
-const GRID: RGBColor = RGBColor(228, 228, 228);
+pub(super) const GRID: RGBColor = RGBColor(228, 228, 228);
 
 /// The palette of Okabe and Ito (2008), which colour-blind people can tell apart, without its
 /// yellow, which is too faint on white.
@@ -38,9 +38,9 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub(super) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Draws `curves` in their order of colours; the legend stands beside the plot, the greatest loss
 /// on top, as the curves end. Names and title may hold anything, they are escaped and cut. The
@@ -130,7 +130,7 @@ fn draw_legend(area: &Area<'_>, curves: &[NamedCurve]) -> Drawn {
     area.draw(&Text::new(every, (42, y - 7), (FONT, 15).into_font()))
 }
 
-fn draw_swatch(area: &Area<'_>, y: i32, dashed: bool, style: ShapeStyle) -> Drawn {
+pub(super) fn draw_swatch(area: &Area<'_>, y: i32, dashed: bool, style: ShapeStyle) -> Drawn {
     let pieces = if dashed {
         vec![(6, 13), (18, 25), (30, 34)]
     } else {
@@ -142,11 +142,11 @@ fn draw_swatch(area: &Area<'_>, y: i32, dashed: bool, style: ShapeStyle) -> Draw
     Ok(())
 }
 
-fn style(place: usize) -> ShapeStyle {
+pub(super) fn style(place: usize) -> ShapeStyle {
     COLOURS[place % COLOURS.len()].stroke_width(2)
 }
 
-fn dashed(place: usize) -> bool {
+pub(super) fn dashed(place: usize) -> bool {
     place >= COLOURS.len()
 }
 

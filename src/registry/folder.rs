@@ -7,9 +7,10 @@ use std::sync::Arc;
 use prost::Message;
 
 use super::RegistryError;
+use super::within::Fence;
 use crate::booking::{CrawlState, Event, SeedsEvent, StateEvent};
 use crate::clock::{Timestamp, chance};
-use crate::crawl::{Judge, JudgedBy, SEED_PRIORITY, Spec};
+use crate::crawl::{Judge, JudgedBy, SEED_PRIORITY, Spec, SpecError};
 use crate::critic::{BayesJudge, CriticModel, FarJudge, RemoteJudge, RemoteOptions};
 use crate::frontier::{FrontierStore, SledStore};
 use crate::proto::v1;
@@ -21,11 +22,15 @@ const MODEL: &str = "critic.model";
 /// The classes that a judge behind gRPC has named, one a line, by number.
 const CLASSES: &str = "judge.classes";
 const LOG: &str = "log";
+/// What a crawl may fetch that stays within another one.
+const FENCE: &str = "within.ids";
 
 /// An opened crawl folder.
 pub(super) struct CrawlFolder {
     pub(super) store: Arc<dyn FrontierStore>,
     pub(super) judge: Judge,
+    /// What the crawl may fetch, if it stays within another one.
+    pub(super) fence: Option<Fence>,
 }
 
 /// The focus on the topics of a crawl, without the parts of them that it leaves out.
@@ -55,9 +60,17 @@ impl CrawlFolder {
             }
             JudgedBy::Judge(options) => Judge::Far(Arc::new(remote_judge(folder, options)?)),
         };
+        let fence = match spec.within {
+            Some(_) => {
+                let path = folder.join(FENCE);
+                Some(Fence::open(&path).map_err(|error| io(&path, error))?)
+            }
+            None => None,
+        };
         Ok(Self {
             store: Arc::new(store),
             judge,
+            fence,
         })
     }
 
@@ -79,6 +92,7 @@ impl CrawlFolder {
         folder: &Path,
         raw: &v1::CrawlSpec,
         spec: &Spec,
+        fence: Option<&Fence>,
         now: Timestamp,
     ) -> Result<(), RegistryError> {
         let model = match &spec.judged_by {
@@ -91,9 +105,10 @@ impl CrawlFolder {
             }
             JudgedBy::Judge(_) => None,
         };
-        let seeds = seeds_of(spec, model.as_deref())?;
+        let seeds = seeds_of(spec, model.as_deref(), fence)?;
         let half = beside(folder, "new");
         let made = Self::fill(&half, raw, spec, seeds, now)
+            .and_then(|()| save_fence(&half, fence))
             .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)))
             .and_then(|()| sync(folder.parent().unwrap_or(folder)));
         if made.is_err() {
@@ -191,10 +206,43 @@ fn remote_judge(folder: &Path, options: &RemoteOptions) -> Result<RemoteJudge, R
     RemoteJudge::with_classes_in(options.clone(), &file).map_err(|error| io(&file, error))
 }
 
-fn seeds_of(spec: &Spec, model: Option<&CriticModel>) -> Result<Vec<CanonicalUrl>, RegistryError> {
+fn save_fence(half: &Path, fence: Option<&Fence>) -> Result<(), RegistryError> {
+    let Some(fence) = fence else {
+        return Ok(());
+    };
+    let path = half.join(FENCE);
+    fence.save(&path).map_err(|error| io(&path, error))?;
+    sync(&path).and_then(|()| sync(half))
+}
+
+/// Seeds of a crawl that stays within another one: they have to be inside; without any it takes the
+/// other's.
+fn seeds_within(spec: &Spec, fence: &Fence) -> Result<Vec<CanonicalUrl>, SpecError> {
+    let mut seeds = spec.seeds.iter().enumerate();
+    if let Some((at, url)) = seeds.find(|(_, url)| !fence.contains(url)) {
+        let within = spec.within.as_deref().unwrap_or_default();
+        return Err(SpecError {
+            field: format!("seeds[{at}]"),
+            problem: format!("the crawl {within:?} has not fetched {url}; leave it out"),
+        });
+    }
+    if spec.seeds.is_empty() && spec.example_seeds == 0 {
+        return Ok(fence.seeds.clone());
+    }
+    Ok(spec.seeds.clone())
+}
+
+fn seeds_of(
+    spec: &Spec,
+    model: Option<&CriticModel>,
+    fence: Option<&Fence>,
+) -> Result<Vec<CanonicalUrl>, RegistryError> {
     use rand::seq::SliceRandom;
 
-    let mut seeds = spec.seeds.clone();
+    let mut seeds = match fence {
+        Some(fence) => seeds_within(spec, fence)?,
+        None => spec.seeds.clone(),
+    };
     if let (Some(model), true) = (model, spec.example_seeds > 0) {
         let focus = focus_of(spec)?;
         let mut examples: Vec<CanonicalUrl> = model
@@ -204,6 +252,7 @@ fn seeds_of(spec: &Spec, model: Option<&CriticModel>) -> Result<Vec<CanonicalUrl
             .collect();
         examples.sort();
         examples.dedup();
+        examples.retain(|url| fence.is_none_or(|fence| fence.contains(url)));
         examples.shuffle(&mut chance(spec.seed, "example seeds"));
         examples.truncate(spec.example_seeds);
         seeds.extend(examples);

@@ -7,6 +7,7 @@
 
 mod datadir;
 mod folder;
+mod within;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::booking::CrawlState;
 use crate::clock::Clock;
 use crate::crawl::{
     CrawlError, CrawlOrder, Engine, EngineError, EngineParts, Handle, Pace, RobotsPolicy, Spec,
-    SpecError, check_name,
+    SpecError, World, check_name,
 };
 use crate::critic::{JudgeAway, JudgeError, ModelFileError};
 use crate::fetch::Source;
@@ -63,6 +64,11 @@ pub enum RegistryError {
         "no seeds; give URLs, a file of URLs, or take the topic's examples with --example-seeds N (the model may hold none)"
     )]
     NoSeeds,
+    /// A crawl is to stay within one that has fetched nothing.
+    #[error(
+        "crawl {0:?} has fetched nothing yet, so that there is nothing to stay within; wait for it"
+    )]
+    NothingWithin(String),
     /// The network is not crawled anonymously.
     #[error(
         "no contact; a crawl of the network needs `contact` (an e-mail address or a URL where a site's owner reaches you), it is sent in the User-Agent"
@@ -224,6 +230,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
         }
         // Not under the lock: it may take its time.
         CrawlFolder::greet(&spec).await?;
+        let fence = within::fence_of(self, &spec).await?;
         let mut slots = self.slots.lock().await;
         if slots.stopping {
             return Err(RegistryError::Stopping);
@@ -234,7 +241,8 @@ impl<S: Source, C: Clock> Registry<S, C> {
         let name = spec.name.clone();
         let folder = self.dir.crawls().join(&name);
         let now = self.shared.clock.now();
-        on_blocking_pool(move || CrawlFolder::create(&folder, &raw, &spec, now)).await?;
+        on_blocking_pool(move || CrawlFolder::create(&folder, &raw, &spec, fence.as_ref(), now))
+            .await?;
         let running = match self.start(&name).await {
             Ok(running) => running,
             Err(error) => {
@@ -431,7 +439,9 @@ impl<S: Source, C: Clock> Registry<S, C> {
             calendar: self.calendar.clone(),
             robots: RobotsPolicy::Obey(self.robots.clone()),
             pace: Pace::Live,
-            world: None,
+            world: folder
+                .fence
+                .map(|fence| -> World { Arc::new(move |url| fence.contains(url)) }),
             parsers: std::thread::available_parallelism().map_or(1, usize::from),
             guard_note: self.shared.guard_note.clone(),
             needs_contact: self.shared.needs_contact,

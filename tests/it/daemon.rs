@@ -5,6 +5,7 @@ mod contact;
 mod refusals;
 mod sharing;
 mod trouble;
+mod within;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,7 @@
 //! `apprentice lab run` on an archive of the generated web, as a script would run it.
 
+mod study;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -106,6 +108,9 @@ struct Row {
     loss_critic: f64,
     loss_judge: Option<f64>,
     relevant_judge: Option<u64>,
+    n_unseen: u64,
+    loss_unseen: f64,
+    relevant_elsewhere: u64,
 }
 
 impl Run {
@@ -127,6 +132,9 @@ impl Run {
             loss_critic: record[4].parse().unwrap(),
             loss_judge: record[5].parse().ok(),
             relevant_judge: record[6].parse().ok(),
+            n_unseen: record[7].parse().unwrap(),
+            loss_unseen: record[8].parse().unwrap(),
+            relevant_elsewhere: record[9].parse().unwrap(),
         };
         reader
             .records()
@@ -161,7 +169,8 @@ fn the_curves_have_the_columns_and_lines_that_scripts_rely_on() {
     let curves = String::from_utf8(run.curves()).unwrap();
     assert_eq!(
         curves.lines().next().unwrap(),
-        "crawler,topic,seed_set,n,loss_critic,loss_judge,relevant_judge"
+        "crawler,topic,seed_set,n,loss_critic,loss_judge,relevant_judge,n_unseen,loss_unseen,\
+         relevant_elsewhere"
     );
     let at: Vec<_> = run
         .rows()
@@ -249,6 +258,67 @@ fn the_labels_judge_beside_the_critic() {
         // The labels look on; they do not guide.
         assert!((with.loss_critic - without.loss_critic).abs() < 1e-9);
     }
+}
+
+#[test]
+fn the_critic_s_own_pages_are_left_out_of_the_loss_beside() {
+    let run = SHELF.compare("--labels labels.csv --budget 200 --crawlers baseline");
+    let row = run.rows().pop().unwrap();
+    let examples: std::collections::BTreeSet<_> =
+        SHELF.web.examples().into_iter().map(|row| row.1).collect();
+    assert!(row.n_unseen < row.n && row.n_unseen + examples.len() as u64 >= row.n);
+    // Each unseen page lost 0.25 or 1.
+    let relevant = (row.n_unseen as f64 - row.loss_unseen) / ON_TOPIC;
+    assert!((relevant - relevant.round()).abs() < 1e-2, "{row:?}");
+    assert!(
+        relevant <= row.relevant_judge.unwrap() as f64 + 1e-2,
+        "{row:?}"
+    );
+    assert!(row.relevant_elsewhere <= row.relevant_judge.unwrap());
+    let all = "--labels labels.csv --budget 200 --crawlers baseline --exclude labels.csv";
+    let none = SHELF.compare(all).rows().pop().unwrap();
+    assert_eq!(none.n_unseen, 0);
+    assert!((none.loss_judge.unwrap() - row.loss_judge.unwrap()).abs() < 1e-9);
+}
+
+#[test]
+fn within_another_crawler_the_same_pages_are_fetched_in_another_order() {
+    let words = "--labels labels.csv --budget 120 --crawlers baseline,ftrl --within baseline";
+    let run = SHELF.compare(words);
+    let ends = run.ends();
+    let [baseline, ftrl] = ["baseline", "ftrl"].map(|name| &ends[&(name.to_owned(), 0)]);
+    assert_eq!((baseline.n, ftrl.n), (120, 120));
+    assert_eq!(baseline.relevant_judge, ftrl.relevant_judge);
+    assert!((baseline.loss_critic - ftrl.loss_critic).abs() < 1e-3);
+    assert_eq!(run.summary()["spec"]["within"], "baseline");
+    let free = SHELF.compare(&words.replace("--within baseline", ""));
+    assert_eq!(
+        free.ends()[&("baseline".to_owned(), 0)].loss_judge,
+        baseline.loss_judge
+    );
+    assert_ne!(free.curves(), run.curves());
+}
+
+#[test]
+fn a_crawl_can_start_from_labelled_pages_that_the_critic_does_not_know() {
+    let words = "--labels labels.csv --budget 20 --crawlers baseline --start labelled";
+    let run = SHELF.compare(&format!("{words} --start-pages 3"));
+    let seeds = run.summary()["entries"][0]["seeds"].clone();
+    let seeds: Vec<String> = serde_json::from_value(seeds).unwrap();
+    assert_eq!(seeds.len(), 3);
+    let examples = SHELF.web.examples();
+    for seed in &seeds {
+        let mut pages = SHELF.web.pages().iter();
+        let page = pages.find(|page| page.url.as_str() == seed).unwrap();
+        assert_eq!(page.topic, SHELF.topic);
+        assert!(examples.iter().all(|(_, url)| *url != page.url));
+    }
+    let archive = "--archive web.warc.gz --examples examples.csv --topic TOPIC";
+    fails(&format!("{archive} --start labelled"), &["--labels TABLE"]);
+    fails(
+        &format!("{archive} --within basline"),
+        &["--within", "did you mean `baseline`?"],
+    );
 }
 
 #[test]

@@ -63,6 +63,11 @@ pub(in crate::cli) struct Args {
     )]
     order: Option<String>,
 
+    /// Fetch only what this other crawl of the daemon has fetched so far; takes its seeds unless some
+    /// are given
+    #[arg(long, value_name = "CRAWL")]
+    within: Option<String>,
+
     /// Seed URL (again for more); or a number: the seed of all chance in the crawl
     #[arg(long, value_name = "URL|N")]
     seed: Vec<String>,
@@ -147,6 +152,7 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     spec.budget = args.budget.unwrap_or(spec.budget);
     spec.contact = args.contact.unwrap_or(spec.contact);
     spec.order = args.order.unwrap_or(spec.order);
+    spec.within = args.within.unwrap_or(spec.within);
     args.scope.put_over(spec.scope.get_or_insert_default());
     args.limits.put_over(spec.limits.get_or_insert_default());
     Ok(spec)
