@@ -80,7 +80,24 @@ pub fn key(namespace: Namespace, offset: i8, term: u64) -> Key {
     debug_assert!((-32..32).contains(&offset));
     (namespace as u64) << NAMESPACE_SHIFT
         | (u64::from(offset.cast_unsigned()) & OFFSET_MASK) << OFFSET_SHIFT
-        | term >> (64 - OFFSET_SHIFT)
+        | kept_of(term)
+}
+
+/// The offset of a key.
+pub(super) fn offset_of(key: Key) -> i8 {
+    let bits = u8::try_from(key >> OFFSET_SHIFT & OFFSET_MASK).unwrap_or_default();
+    // The sixth bit is the sign.
+    (bits << 2).cast_signed() >> 2
+}
+
+/// What a key keeps of the hash of its term.
+pub(super) fn term_of(key: Key) -> u64 {
+    key & ((1 << OFFSET_SHIFT) - 1)
+}
+
+/// The same of a hash.
+pub(super) fn kept_of(term: u64) -> u64 {
+    term >> (64 - OFFSET_SHIFT)
 }
 
 #[cfg(test)]
@@ -98,9 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_tells_its_namespace() {
+    fn a_key_tells_its_namespace_and_its_offset() {
         for namespace in Namespace::ALL {
-            assert_eq!(Namespace::of(key(namespace, -5, u64::MAX)), Some(namespace));
+            for offset in [-32, -5, 0, 31] {
+                let key = key(namespace, offset, u64::MAX);
+                assert_eq!(Namespace::of(key), Some(namespace));
+                assert_eq!(offset_of(key), offset);
+                assert_eq!(term_of(key), kept_of(u64::MAX));
+            }
         }
         assert_eq!(Namespace::of(0), None);
         assert_eq!(Namespace::of(u64::MAX), None);

@@ -186,7 +186,7 @@ impl PageSketch {
     }
 }
 
-/// The kinds of a link, by number: part of keys, never renumber.
+/// The kinds of a link, by number and in words: the numbers are part of keys, never renumber.
 const KIND_ELEMENT: u64 = 0;
 const KIND_NOFOLLOW: u64 = 10;
 const KIND_SAME_HOST: u64 = 20;
@@ -194,6 +194,38 @@ const KIND_SAME_DOMAIN: u64 = 21;
 const KIND_OTHER_DOMAIN: u64 = 22;
 const KIND_QUERY: u64 = 30;
 const KIND_DEPTH: u64 = 40;
+/// Paths of this many folders or more are one kind.
+const FOLDERS_MOST: u64 = 6;
+
+/// All kinds, as the hashes that keys are made of, with words.
+pub(super) fn kinds() -> impl Iterator<Item = (u64, String)> {
+    let fixed = [
+        (KIND_ELEMENT, "an anchor"),
+        (KIND_ELEMENT + 1, "an area of an image map"),
+        (KIND_ELEMENT + 2, "a frame"),
+        (KIND_ELEMENT + 3, "a refresh"),
+        (KIND_NOFOLLOW, "nofollow"),
+        (KIND_SAME_HOST, "to the same host"),
+        (KIND_SAME_DOMAIN, "to another host of the domain"),
+        (KIND_OTHER_DOMAIN, "to another domain"),
+        (KIND_QUERY, "the URL has a query"),
+    ];
+    let fixed = fixed.map(|(kind, words)| (kind, words.to_owned()));
+    let folders = (0..=FOLDERS_MOST).map(|depth| {
+        let more = if depth == FOLDERS_MOST { " or more" } else { "" };
+        (
+            KIND_DEPTH + depth,
+            format!("the URL's path has {depth}{more} folders"),
+        )
+    });
+    let all = fixed.into_iter().chain(folders);
+    all.map(|(kind, words)| (kind_hash(kind), words))
+}
+
+/// Small numbers have to differ in the high bits, which a key keeps.
+fn kind_hash(kind: u64) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(&kind.to_le_bytes())
+}
 
 fn link_sketch(link: &Link, source: UrlId, own: &UrlTerms, weights: &TermWeights) -> LinkSketch {
     let url = UrlTerms::of(&link.target);
@@ -212,13 +244,12 @@ fn link_sketch(link: &Link, source: UrlId, own: &UrlTerms, weights: &TermWeights
     let mut kinds = vec![
         KIND_ELEMENT + element,
         place,
-        KIND_DEPTH + url.depth.min(6) as u64,
+        KIND_DEPTH + (url.depth as u64).min(FOLDERS_MOST),
     ];
     kinds.extend(link.nofollow.then_some(KIND_NOFOLLOW));
     kinds.extend(url.has_query.then_some(KIND_QUERY));
-    // Small numbers have to differ in the high bits, which a key keeps.
     for kind in &mut kinds {
-        *kind = xxhash_rust::xxh3::xxh3_64(&kind.to_le_bytes());
+        *kind = kind_hash(*kind);
     }
     let target = link.target.id();
     LinkSketch {

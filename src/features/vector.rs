@@ -6,7 +6,7 @@ use crate::features::spec::FeatureSpec;
 
 /// Words of one leaf that are taken, those nearest to the link: a link in a long paragraph has its
 /// context within a sentence or two.
-const LEAF_WORDS_MAX: usize = 64;
+pub(super) const LEAF_WORDS_MAX: usize = 64;
 /// Words of the title that are taken.
 const TITLE_WORDS_MAX: usize = 16;
 /// Enclosing elements that are taken.
@@ -72,6 +72,11 @@ fn range_of(offset: i8) -> i8 {
     if offset < 0 { -range } else { range }
 }
 
+/// The hash of a link's whole text, with one more word at its end.
+pub(super) fn whole_with(whole: u64, term: u64) -> u64 {
+    whole.rotate_left(9) ^ term
+}
+
 impl PageSketch {
     /// Writes the static features of link `link` to `vector`, which is emptied first.
     pub fn vector(&self, link: usize, spec: &FeatureSpec, vector: &mut LinkVector) {
@@ -108,7 +113,7 @@ impl PageSketch {
                 vector.keys.push(key(Namespace::Text, offset, term));
             }
             if offset == 0 {
-                whole = whole.rotate_left(9) ^ term;
+                whole = whole_with(whole, term);
             }
         });
         vector.spread(start, 1.0);
