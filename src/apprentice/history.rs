@@ -3,11 +3,11 @@
 //! A link that waits has not been judged, so nothing here can hold its own label; what is computed
 //! for it when it is leased is kept with the lease and never computed again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::dense::{self, DENSE, Dense, strength};
 use super::instance::{Instance, logit, sigmoid};
-use crate::features::{Extra, FeatureSpec, LinkVector, Namespace, PageSketch, key};
+use crate::features::{Extra, FeatureSpec, LinkSketch, LinkVector, Namespace, PageSketch, key};
 use crate::url::{FingerprintState, UrlId};
 
 /// How many pages' worth of trust the level above gets in a shrunken mean.
@@ -28,6 +28,11 @@ impl Mean {
         self.sum += relevance;
     }
 
+    fn take_out(&mut self, relevance: f32) {
+        self.pages -= 1.0;
+        self.sum -= relevance;
+    }
+
     /// (sum + s m) / (n + s), m being the mean of the level above.
     fn shrunk(self, above: f32) -> f32 {
         (self.sum + SHRINKAGE * above) / (self.pages + SHRINKAGE)
@@ -41,9 +46,18 @@ type Hashed<V> = HashMap<u64, V, FingerprintState>;
 #[derive(Debug, Default)]
 pub struct History {
     judged: HashMap<UrlId, f32, FingerprintState>,
+    /// Those of `judged` that could not be had, so that no mean counts them.
+    lost: HashSet<UrlId, FingerprintState>,
     all: Mean,
     hosts: Hashed<Mean>,
     folders: Hashed<Mean>,
+}
+
+/// What [`History::hide`] took out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hidden {
+    judged: Option<f32>,
+    counted: Option<f32>,
 }
 
 /// What is known around the links of one page.
@@ -61,16 +75,43 @@ impl History {
         if self.judged.insert(sketch.id, relevance).is_some() {
             return;
         }
-        self.all.add(relevance);
-        self.hosts.entry(sketch.host()).or_default().add(relevance);
-        if let Some(folder) = sketch.folder() {
-            self.folders.entry(folder).or_default().add(relevance);
-        }
+        self.count(sketch.host(), sketch.folder(), |mean| mean.add(relevance));
     }
 
     /// Takes in that a URL could not be had: nothing is known of it, but that it is lost.
     pub fn add_lost(&mut self, id: UrlId) {
-        self.judged.insert(id, 0.0);
+        if self.judged.insert(id, 0.0).is_none() {
+            self.lost.insert(id);
+        }
+    }
+
+    /// Takes out what is known of the link's own target, as if it had not been judged.
+    pub(super) fn hide(&mut self, link: &LinkSketch) -> Hidden {
+        let judged = self.judged.remove(&link.target);
+        let counted = judged.filter(|_| !self.lost.contains(&link.target));
+        if let Some(relevance) = counted {
+            self.count(link.host, link.folder, |mean| mean.take_out(relevance));
+        }
+        Hidden { judged, counted }
+    }
+
+    /// Undoes [`History::hide`].
+    pub(super) fn show(&mut self, link: &LinkSketch, hidden: Hidden) {
+        if let Some(relevance) = hidden.judged {
+            self.judged.insert(link.target, relevance);
+        }
+        if let Some(relevance) = hidden.counted {
+            self.count(link.host, link.folder, |mean| mean.add(relevance));
+        }
+    }
+
+    /// Changes the means that a page counts in.
+    fn count(&mut self, host: u64, folder: Option<u64>, change: impl Fn(&mut Mean)) {
+        change(&mut self.all);
+        change(self.hosts.entry(host).or_default());
+        if let Some(folder) = folder {
+            change(self.folders.entry(folder).or_default());
+        }
     }
 
     pub(super) fn around(&self, sketch: &PageSketch) -> Around {
@@ -235,6 +276,28 @@ mod tests {
             "nothing is known of host z"
         );
         assert!(of(0)[dense::FOLDER] > 0.0 && of(1)[dense::FOLDER].abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_became_of_the_target_itself_can_be_hidden() {
+        let links = ["http://a.test/x/new", "http://a.test/x/gone"];
+        let source = sketch("http://b.test/", 0.0, &links);
+        let mut history = History::default();
+        history.add(&sketch("http://a.test/x/other", 50.0, &[]));
+        let before = [0, 1].map(|at| instance(&history, &source, at));
+        history.add(&sketch(links[0], -50.0, &[]));
+        let judged = instance(&history, &source, 0);
+        assert_ne!(judged, before[0]);
+        let hidden = history.hide(&source.links[0]);
+        assert_eq!(instance(&history, &source, 0), before[0]);
+        history.show(&source.links[0], hidden);
+        assert_eq!(instance(&history, &source, 0), judged);
+        // One that could not be had counts in no mean.
+        history.add_lost(source.links[1].target);
+        let hidden = history.hide(&source.links[1]);
+        assert!((history.all.pages - 2.0).abs() < 1e-6);
+        history.show(&source.links[1], hidden);
+        assert!((history.all.pages - 2.0).abs() < 1e-6);
     }
 
     #[test]

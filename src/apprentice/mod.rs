@@ -6,6 +6,7 @@
 //! published epoch.
 
 mod dense;
+mod explain;
 mod ftrl;
 mod history;
 mod instance;
@@ -15,6 +16,7 @@ mod online;
 mod scorer;
 
 pub use dense::{DENSE, DENSE_NAMES, Dense};
+pub use explain::{Explanation, FeatureRef, Parts};
 pub use ftrl::{Ftrl, FtrlParams};
 pub use history::History;
 pub use instance::Instance;

@@ -83,7 +83,7 @@ impl Sketches {
 
 impl<S: Source, C: Clock> Engine<S, C> {
     /// The page of event `seq`, hashed; `None` if the event is no page.
-    fn sketch(&mut self, seq: Seq) -> Result<Option<Arc<PageSketch>>, StoreFailure> {
+    pub(super) fn sketch(&mut self, seq: Seq) -> Result<Option<Arc<PageSketch>>, StoreFailure> {
         if let Some(sketch) = self.learning.sketches.by_seq.get(&seq) {
             return Ok(Some(Arc::clone(sketch)));
         }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::features::key::{Key, Namespace, kept_of, offset_of, term_hash, term_of};
 use crate::features::sketch::kinds;
 use crate::features::spec::FeatureSpec;
-use crate::features::url_terms::{extension, for_each_token, path_and_query, prefix_hash, prefixes};
+use crate::features::url_terms::{
+    extension, for_each_token, path_and_query, prefix_hash, prefixes,
+};
 use crate::features::vector::{LEAF_WORDS_MAX, whole_with};
 use crate::page::{Link, Page};
 use crate::url::registrable_domain;
@@ -140,7 +142,11 @@ fn inside<'a>(page: &'a Page, link: &Link) -> Vec<&'a str> {
 }
 
 fn at(offset: i8) -> String {
-    let leaves = if offset.unsigned_abs() == 1 { "leaf" } else { "leaves" };
+    let leaves = if offset.unsigned_abs() == 1 {
+        "leaf"
+    } else {
+        "leaves"
+    };
     match offset {
         0 => "inside the link".to_owned(),
         left if left < 0 => format!("{} {leaves} left", left.unsigned_abs()),

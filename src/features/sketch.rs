@@ -212,7 +212,11 @@ pub(super) fn kinds() -> impl Iterator<Item = (u64, String)> {
     ];
     let fixed = fixed.map(|(kind, words)| (kind, words.to_owned()));
     let folders = (0..=FOLDERS_MOST).map(|depth| {
-        let more = if depth == FOLDERS_MOST { " or more" } else { "" };
+        let more = if depth == FOLDERS_MOST {
+            " or more"
+        } else {
+            ""
+        };
         (
             KIND_DEPTH + depth,
             format!("the URL's path has {depth}{more} folders"),

@@ -13,6 +13,14 @@ pub enum Combine {
 }
 
 impl Combine {
+    /// Its name, as a spec has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Best => "best",
+        }
+    }
+
     /// The priority of a link that had `old`, now that another page gives it `new`.
     pub(super) fn of(self, old: f32, new: f32) -> f32 {
         match self {

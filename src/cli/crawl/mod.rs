@@ -1,5 +1,6 @@
 //! `apprentice crawl`: each subcommand is a client of the daemon.
 
+mod explain;
 mod feedback;
 mod frontier;
 mod judge;
@@ -51,6 +52,8 @@ pub(super) enum Command {
     Frontier(frontier::Args),
     /// All that is known of one URL
     Url(url::Args),
+    /// Why a link scores as it does: the features of each link to it, with their weights
+    Explain(explain::Args),
     /// Say of judged pages whether they were judged right; the crawl's critic learns it
     Feedback(feedback::Args),
     /// Write the crawl's critic, with all that it has learned, to a model file
@@ -74,6 +77,7 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Loss(args) => loss::run(daemon, args).await,
         Command::Frontier(args) => frontier::run(daemon, args).await,
         Command::Url(args) => url::run(daemon, args).await,
+        Command::Explain(args) => explain::run(daemon, args).await,
         Command::Feedback(args) => feedback::run(daemon, args).await,
         Command::ExportCritic(args) => feedback::export(daemon, args).await,
         Command::Pages(args) => pages::run(daemon, args).await,
