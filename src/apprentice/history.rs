@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::counts::Counts;
 use super::dense::{self, DENSE, Dense, strength};
 use super::instance::{Instance, logit, sigmoid};
 use crate::features::{Extra, FeatureSpec, LinkSketch, LinkVector, Namespace, PageSketch, key};
@@ -51,6 +52,10 @@ pub struct History {
     all: Mean,
     hosts: Hashed<Mean>,
     folders: Hashed<Mean>,
+    /// Judged pages that link to a target, by its fingerprint.
+    parents: Counts,
+    /// Judged pages of a host that have a link in its place, by both.
+    blocks: Counts,
 }
 
 /// What [`History::hide`] took out.
@@ -76,6 +81,12 @@ impl History {
             return;
         }
         self.count(sketch.host(), sketch.folder(), |mean| mean.add(relevance));
+        count_once(
+            &mut self.parents,
+            sketch.links.iter().map(|link| link.target.0),
+        );
+        let blocks = sketch.links.iter().map(|link| block_on(sketch, link));
+        count_once(&mut self.blocks, blocks);
     }
 
     /// Takes in that a URL could not be had: nothing is known of it, but that it is lost.
@@ -172,8 +183,36 @@ impl History {
             values[dense::WORDS_AROUND] = strength(near);
             values[dense::URL_WORDS] = strength(link.url_weight);
         }
+        // The page itself is left out, whether it is counted already or not.
+        let own = u16::from(self.judged.contains_key(&sketch.id));
+        if spec.has_extra(Extra::Parents) {
+            let others = self.parents.get(link.target.0).saturating_sub(own);
+            values[dense::PARENTS] = f32::from(others).ln_1p() / 3.0;
+        }
+        if spec.has_extra(Extra::Template) {
+            let pages = self
+                .hosts
+                .get(&sketch.host())
+                .map_or(0.0, |mean| mean.pages);
+            let pages = (pages - f32::from(own)).max(0.0);
+            let others = self.blocks.get(block_on(sketch, link)).saturating_sub(own);
+            values[dense::TEMPLATE] = (f32::from(others) / (pages + SHRINKAGE)).min(1.0);
+        }
         values
     }
+}
+
+/// What stands in a link's place, on the host of its page.
+fn block_on(sketch: &PageSketch, link: &LinkSketch) -> u64 {
+    link.block ^ sketch.host().rotate_left(1)
+}
+
+/// Counts each distinct hash once.
+fn count_once(counts: &mut Counts, hashes: impl Iterator<Item = u64>) {
+    let mut hashes: Vec<u64> = hashes.collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.into_iter().for_each(|hash| counts.add(hash));
 }
 
 impl Around {
@@ -276,6 +315,28 @@ mod tests {
             "nothing is known of host z"
         );
         assert!(of(0)[dense::FOLDER] > 0.0 && of(1)[dense::FOLDER].abs() < 1e-6);
+    }
+
+    #[test]
+    fn other_pages_with_the_link_are_counted() {
+        let menu = ["http://a.test/home", "http://a.test/home", "http://c.test/"];
+        let page = |at: &str| sketch(at, 0.0, &menu);
+        let mut history = History::default();
+        let source = page("http://a.test/0");
+        let of = |history: &History, source| instance(history, source, 0).dense;
+        assert_eq!(of(&history, &source)[dense::PARENTS].to_bits(), 0);
+        for at in ["http://a.test/1", "http://a.test/2", "http://b.test/1"] {
+            history.add(&page(at));
+        }
+        // Three other pages have it, two of them of the three that are trusted at least on the host.
+        let expected = (4_f32.ln() / 3.0, 2.0 / (2.0 + SHRINKAGE));
+        for _ in 0..2 {
+            let now = of(&history, &source);
+            assert!((now[dense::PARENTS] - expected.0).abs() < 1e-6, "{now:?}");
+            assert!((now[dense::TEMPLATE] - expected.1).abs() < 1e-6, "{now:?}");
+            // The page itself changes nothing.
+            history.add(&source);
+        }
     }
 
     #[test]

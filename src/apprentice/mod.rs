@@ -5,6 +5,7 @@
 //! at the lease is learned from. Labels change the working weights at once, predictions come from the
 //! published epoch.
 
+mod counts;
 mod dense;
 mod explain;
 mod ftrl;

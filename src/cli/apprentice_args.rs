@@ -10,8 +10,8 @@ pub(super) struct ApprenticeArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     d_max: Option<i32>,
 
-    /// Groups of features: text, ranges, class, cocitation, url, host, tags, title, anchor, relevance,
-    /// success, priors, words [default: all for ftrl, text,relevance for nb]
+    /// Groups of features: text, ranges, class, cocitation, url, host, tags, title, anchor, heading,
+    /// table, attributes, relevance, success, priors, words, parents, template [default: all for ftrl, text,relevance for nb]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     features: Vec<String>,
 

@@ -37,11 +37,17 @@ pub enum Namespace {
     SourceTitle = 11,
     /// the whole text of the link
     AnchorText = 13,
+    /// a term of the nearest heading above
+    Heading = 14,
+    /// a term of the head of the link's table column (offset 0) or row (offset 1)
+    TableHead = 15,
+    /// a token of the link's own `rel`, `id` or `class`
+    Attribute = 16,
 }
 
 impl Namespace {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Text,
         Self::TextRange,
         Self::TextNear,
@@ -54,6 +60,9 @@ impl Namespace {
         Self::LinkKind,
         Self::SourceTitle,
         Self::AnchorText,
+        Self::Heading,
+        Self::TableHead,
+        Self::Attribute,
     ];
 
     /// The namespace of a key; `None` for a number that is none.

@@ -80,6 +80,9 @@ impl LinkNames {
             ending => format!("extension .{ending}"),
         };
         self.add(Namespace::LinkKind, term_hash(&ending), name);
+        for token in &link.context.attributes {
+            self.add(Namespace::Attribute, term_hash(token), token.clone());
+        }
         for tag in &link.tag_path {
             self.add(Namespace::TagPath, term_hash(tag), format!("<{tag}>"));
         }
@@ -110,6 +113,12 @@ impl LinkNames {
             Namespace::SourceTitle => {
                 format!("{} in the title of the page", term(Namespace::Text)?)
             }
+            Namespace::Heading => format!("{} in the heading above", term(Namespace::Text)?),
+            Namespace::TableHead => {
+                let head = if offset == 0 { "column" } else { "row" };
+                format!("{} in the head of the {head}", term(Namespace::Text)?)
+            }
+            Namespace::Attribute => format!("attribute {}", term(namespace)?),
             Namespace::SourceClass => format!("source class {}", term(namespace)?),
             Namespace::CoCitation => {
                 let page = match term_of(key) {
@@ -236,6 +245,23 @@ mod tests {
         ];
         let spec = FeatureSpec::default().without_group("ranges").unwrap();
         assert_eq!(names(PAGE, 0, spec), expected);
+    }
+
+    #[test]
+    fn heads_and_attributes_have_their_words() {
+        let page =
+            "<h2>Sea</h2><table><tr><th>Name<th>Notes<tr><td>Ada<td><a rel=next href=x>x</a>";
+        let spec = FeatureSpec::default();
+        let spec = spec
+            .with_groups(["heading", "table", "attributes"])
+            .unwrap();
+        let expected = [
+            "'sea' in the heading above",
+            "'notes' in the head of the column",
+            "'ada' in the head of the row",
+            "attribute rel:next",
+        ];
+        assert_eq!(names(page, 0, spec), expected);
     }
 
     #[test]

@@ -20,10 +20,14 @@ pub enum Extra {
     Priors = 34,
     /// what the critic's words say of the link's text and URL
     Words = 35,
+    /// how many other known pages have the link
+    Parents = 36,
+    /// how large a share of the host's other known pages has the same link at the same place
+    Template = 37,
 }
 
 /// The groups of features that can be switched, with their names.
-const GROUPS: [(&str, u64); 13] = [
+const GROUPS: [(&str, u64); 18] = [
     ("text", mask(&[Namespace::Text])),
     ("ranges", mask(&[Namespace::TextRange, Namespace::TextNear])),
     ("class", mask(&[Namespace::SourceClass])),
@@ -36,10 +40,15 @@ const GROUPS: [(&str, u64); 13] = [
     ("tags", mask(&[Namespace::TagPath, Namespace::LinkKind])),
     ("title", mask(&[Namespace::SourceTitle])),
     ("anchor", mask(&[Namespace::AnchorText])),
+    ("heading", mask(&[Namespace::Heading])),
+    ("table", mask(&[Namespace::TableHead])),
+    ("attributes", mask(&[Namespace::Attribute])),
     ("relevance", 1 << Extra::Relevance as u8),
     ("success", 1 << Extra::Success as u8),
     ("priors", 1 << Extra::Priors as u8),
     ("words", 1 << Extra::Words as u8),
+    ("parents", 1 << Extra::Parents as u8),
+    ("template", 1 << Extra::Template as u8),
 ];
 
 /// A window and a set of groups.
