@@ -56,7 +56,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             known,
             parents,
             order: self.spec.order.name(),
-            combine: self.spec.order.combine(),
+            combine: self.spec.combine,
             features: self.spec.features,
             epoch: self.scorer.epoch(),
             is_rescoring: self.is_sweeping(),
