@@ -212,7 +212,9 @@ fn count_once(counts: &mut Counts, hashes: impl Iterator<Item = u64>) {
     let mut hashes: Vec<u64> = hashes.collect();
     hashes.sort_unstable();
     hashes.dedup();
-    hashes.into_iter().for_each(|hash| counts.add(hash));
+    for hash in hashes {
+        counts.add(hash);
+    }
 }
 
 impl Around {
@@ -267,7 +269,8 @@ mod tests {
     fn instance(history: &History, sketch: &PageSketch, at: usize) -> Instance {
         let mut instance = Instance::default();
         let around = history.around(sketch);
-        history.instance(sketch, &around, at, &FeatureSpec::default(), &mut instance);
+        let spec = FeatureSpec::default().with_groups(["all"]).unwrap();
+        history.instance(sketch, &around, at, &spec, &mut instance);
         instance
     }
 

@@ -11,7 +11,8 @@ pub(super) struct ApprenticeArgs {
     d_max: Option<i32>,
 
     /// Groups of features: text, ranges, class, cocitation, url, host, tags, title, anchor, heading,
-    /// table, attributes, relevance, success, priors, words, parents, template [default: all for ftrl, text,relevance for nb]
+    /// table, attributes, relevance, success, priors, words, parents, template; `default` and `all`
+    /// stand for several [default: default for ftrl, text,relevance for nb]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     features: Vec<String>,
 

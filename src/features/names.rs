@@ -305,7 +305,8 @@ mod tests {
             offsets: bool,
         ) {
             let (page, sketch) = page(&body);
-            let mut spec = FeatureSpec::default().with_d_max(d_max).unwrap();
+            let all = FeatureSpec::default().with_groups(["all"]).unwrap();
+            let mut spec = all.with_d_max(d_max).unwrap();
             if !offsets {
                 spec = spec.without_offsets();
             }

@@ -383,7 +383,8 @@ mod tests {
             d_max in 0_i64..=15,
         ) {
             let sketch = sketch(&body);
-            let spec = FeatureSpec::default().with_d_max(d_max).unwrap();
+            let spec = FeatureSpec::default().with_groups(["all"]).unwrap();
+            let spec = spec.with_d_max(d_max).unwrap();
             let mut vector = LinkVector::default();
             for link in 0..sketch.links.len() {
                 sketch.vector(link, &spec, &mut vector);

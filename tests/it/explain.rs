@@ -64,9 +64,14 @@ async fn a_link_is_explained_in_features_that_add_up_to_its_score() {
     );
     adds_up(cut);
 
-    let pages = rows(&mut client, "bees", false).await;
+    fetched_and_unknown(&home, &rows(&mut client, "bees", false).await);
+    daemon.stop().await;
+}
+
+/// What is said of URLs that do not wait.
+fn fetched_and_unknown(home: &Home, pages: &[v1::PageRow]) {
     let page = pages.iter().rfind(|page| !page.seed).unwrap();
-    let fetched = explained(&home, &page.url, "5");
+    let fetched = explained(home, &page.url, "5");
     assert!(fetched.leased_priority.is_some());
     fetched.parents.iter().for_each(adds_up);
     let said = home.run(&["crawl", "explain", "bees", &page.url]);
@@ -93,5 +98,4 @@ async fn a_link_is_explained_in_features_that_add_up_to_its_score() {
     home.run(&["crawl", "explain", "bees", "nonsense"]).error(5);
     let none = home.run(&["crawl", "explain", "bees", &page.url, "--top", "0"]);
     assert_eq!(none.code, Some(2), "{}", none.err);
-    daemon.stop().await;
 }

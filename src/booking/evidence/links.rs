@@ -227,9 +227,10 @@ impl<'a> Links<'a> {
             .checked_add(cursor.number()?)
             .ok_or(DecodeError::Evidence("the leaves of a link are wrong"))?;
         let path = cursor.size()?;
-        let context = match self.has_context {
-            true => Some((cursor.size()?, cursor.size()?)),
-            false => None,
+        let context = if self.has_context {
+            Some((cursor.size()?, cursor.size()?))
+        } else {
+            None
         };
         Ok(Record {
             flags,
