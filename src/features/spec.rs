@@ -53,7 +53,7 @@ const GROUPS: [(&str, u64); 18] = [
 
 /// Groups that are off unless they are asked for: they cost something, and where they were measured
 /// they did not help (docs/experiments.md, "Groups of features").
-const OFF: [&str; 1] = ["heading"];
+const OFF: [&str; 4] = ["heading", "table", "attributes", "parents"];
 
 /// Names of sets of groups: what is on unless something else is said, and all that there is.
 const SETS: [&str; 2] = ["default", "all"];
@@ -220,7 +220,10 @@ mod tests {
             .collect();
         assert_eq!(off, OFF);
         let more = spec.with_groups(["default", OFF[0]]).unwrap();
-        assert_eq!(more.groups().len(), FeatureSpec::default().groups().len() + 1);
+        assert_eq!(
+            more.groups().len(),
+            FeatureSpec::default().groups().len() + 1
+        );
         let spec = spec.without_group("url").unwrap();
         assert!(!spec.has(Namespace::UrlToken) && spec.has(Namespace::TargetHost));
         let spec = spec.with_groups(["text", "class"]).unwrap();
