@@ -1,7 +1,7 @@
 //! The dense features of a link: a few numbers that every link has.
 
 /// How many there are.
-pub const DENSE: usize = 11;
+pub const DENSE: usize = 13;
 
 /// Dense features of one link, by the places below.
 pub type Dense = [f32; DENSE];
@@ -18,6 +18,8 @@ pub(super) const RELEVANCE_CLIPPED: usize = 7;
 pub(super) const OWN_WORDS: usize = 8;
 pub(super) const WORDS_AROUND: usize = 9;
 pub(super) const URL_WORDS: usize = 10;
+pub(super) const PARENTS: usize = 11;
+pub(super) const TEMPLATE: usize = 12;
 
 /// What they are called, in the order of their places.
 pub const DENSE_NAMES: [&str; DENSE] = [
@@ -32,6 +34,8 @@ pub const DENSE_NAMES: [&str; DENSE] = [
     "the critic's word on the link's own text",
     "the critic's word on the text around",
     "the critic's word on the URL",
+    "how many other pages have the link",
+    "share of the host's other pages with the same link at this place",
 ];
 
 /// Log odds on a scale that keeps their order, however large they are, and on which a learner can put

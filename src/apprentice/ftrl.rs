@@ -5,6 +5,7 @@
 //! in and around the link have weights from the start, and what is learned is added to them.
 
 use super::dense::{self, DENSE, Dense};
+use super::explain::{FeatureRef, Parts};
 use super::instance::{Instance, sigmoid};
 use super::learner::Learner;
 use crate::features::{Key, LinkVector};
@@ -154,6 +155,18 @@ impl Learner for Ftrl {
         )
     }
 
+    fn explain(&self, instance: &Instance) -> Parts {
+        let numbers = dense::DENSE_NAMES.iter().zip(&instance.dense);
+        let numbers = numbers
+            .zip(&self.published_dense)
+            .map(|((name, x), w)| (FeatureRef::Number(name), x * w));
+        let sparse = instance.vector.iter().map(|(key, value)| {
+            let weight = self.published[self.slot(key)];
+            (FeatureRef::Key(key), value * weight)
+        });
+        numbers.chain(sparse).collect()
+    }
+
     fn learn(&mut self, instance: &Instance, label: f32, weight: f32) {
         let dense_weights = self.dense_weights();
         let margin = self.margin(&instance.vector, &instance.dense, &dense_weights, |slot| {
@@ -220,6 +233,24 @@ mod tests {
         let expected = 0.5 / (1.5 / 0.3 + 0.1);
         let weight = ftrl.published[ftrl.slot(7)];
         assert!((weight - expected).abs() < 1e-6, "{weight} {expected}");
+    }
+
+    #[test]
+    fn the_parts_of_a_prediction_add_up_to_it() {
+        let mut ftrl = small();
+        let mut both = instance(1, -2.0);
+        both.vector.push(2, 0.5);
+        for _ in 0..5 {
+            ftrl.learn(&both, 1.0, 1.0);
+            ftrl.learn(&instance(2, 1.0), 0.0, 1.0);
+        }
+        ftrl.publish();
+        let parts = ftrl.explain(&both);
+        let sum: f32 = parts.iter().map(|(_, part)| part).sum();
+        assert!((sum - ftrl.predict(&both)).abs() < 1e-5);
+        let of = |wanted| parts.iter().find(|(feature, _)| *feature == wanted);
+        assert!(of(FeatureRef::Key(1)).unwrap().1 > 0.1);
+        assert!(of(FeatureRef::Number("relevance of the page")).unwrap().1 < -0.1);
     }
 
     #[test]

@@ -3,11 +3,12 @@
 //! A link that waits has not been judged, so nothing here can hold its own label; what is computed
 //! for it when it is leased is kept with the lease and never computed again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::counts::Counts;
 use super::dense::{self, DENSE, Dense, strength};
 use super::instance::{Instance, logit, sigmoid};
-use crate::features::{Extra, FeatureSpec, LinkVector, Namespace, PageSketch, key};
+use crate::features::{Extra, FeatureSpec, LinkSketch, LinkVector, Namespace, PageSketch, key};
 use crate::url::{FingerprintState, UrlId};
 
 /// How many pages' worth of trust the level above gets in a shrunken mean.
@@ -28,6 +29,11 @@ impl Mean {
         self.sum += relevance;
     }
 
+    fn take_out(&mut self, relevance: f32) {
+        self.pages -= 1.0;
+        self.sum -= relevance;
+    }
+
     /// (sum + s m) / (n + s), m being the mean of the level above.
     fn shrunk(self, above: f32) -> f32 {
         (self.sum + SHRINKAGE * above) / (self.pages + SHRINKAGE)
@@ -41,9 +47,22 @@ type Hashed<V> = HashMap<u64, V, FingerprintState>;
 #[derive(Debug, Default)]
 pub struct History {
     judged: HashMap<UrlId, f32, FingerprintState>,
+    /// Those of `judged` that could not be had, so that no mean counts them.
+    lost: HashSet<UrlId, FingerprintState>,
     all: Mean,
     hosts: Hashed<Mean>,
     folders: Hashed<Mean>,
+    /// Judged pages that link to a target, by its fingerprint.
+    parents: Counts,
+    /// Judged pages of a host that have a link in its place, by both.
+    blocks: Counts,
+}
+
+/// What [`History::hide`] took out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hidden {
+    judged: Option<f32>,
+    counted: Option<f32>,
 }
 
 /// What is known around the links of one page.
@@ -61,16 +80,49 @@ impl History {
         if self.judged.insert(sketch.id, relevance).is_some() {
             return;
         }
-        self.all.add(relevance);
-        self.hosts.entry(sketch.host()).or_default().add(relevance);
-        if let Some(folder) = sketch.folder() {
-            self.folders.entry(folder).or_default().add(relevance);
-        }
+        self.count(sketch.host(), sketch.folder(), |mean| mean.add(relevance));
+        count_once(
+            &mut self.parents,
+            sketch.links.iter().map(|link| link.target.0),
+        );
+        let blocks = sketch.links.iter().map(|link| block_on(sketch, link));
+        count_once(&mut self.blocks, blocks);
     }
 
     /// Takes in that a URL could not be had: nothing is known of it, but that it is lost.
     pub fn add_lost(&mut self, id: UrlId) {
-        self.judged.insert(id, 0.0);
+        if self.judged.insert(id, 0.0).is_none() {
+            self.lost.insert(id);
+        }
+    }
+
+    /// Takes out what is known of the link's own target, as if it had not been judged.
+    pub(super) fn hide(&mut self, link: &LinkSketch) -> Hidden {
+        let judged = self.judged.remove(&link.target);
+        let counted = judged.filter(|_| !self.lost.contains(&link.target));
+        if let Some(relevance) = counted {
+            self.count(link.host, link.folder, |mean| mean.take_out(relevance));
+        }
+        Hidden { judged, counted }
+    }
+
+    /// Undoes [`History::hide`].
+    pub(super) fn show(&mut self, link: &LinkSketch, hidden: Hidden) {
+        if let Some(relevance) = hidden.judged {
+            self.judged.insert(link.target, relevance);
+        }
+        if let Some(relevance) = hidden.counted {
+            self.count(link.host, link.folder, |mean| mean.add(relevance));
+        }
+    }
+
+    /// Changes the means that a page counts in.
+    fn count(&mut self, host: u64, folder: Option<u64>, change: impl Fn(&mut Mean)) {
+        change(&mut self.all);
+        change(self.hosts.entry(host).or_default());
+        if let Some(folder) = folder {
+            change(self.folders.entry(folder).or_default());
+        }
     }
 
     pub(super) fn around(&self, sketch: &PageSketch) -> Around {
@@ -131,7 +183,37 @@ impl History {
             values[dense::WORDS_AROUND] = strength(near);
             values[dense::URL_WORDS] = strength(link.url_weight);
         }
+        // The page itself is left out, whether it is counted already or not.
+        let own = u16::from(self.judged.contains_key(&sketch.id));
+        if spec.has_extra(Extra::Parents) {
+            let others = self.parents.get(link.target.0).saturating_sub(own);
+            values[dense::PARENTS] = f32::from(others).ln_1p() / 3.0;
+        }
+        if spec.has_extra(Extra::Template) {
+            let pages = self
+                .hosts
+                .get(&sketch.host())
+                .map_or(0.0, |mean| mean.pages);
+            let pages = (pages - f32::from(own)).max(0.0);
+            let others = self.blocks.get(block_on(sketch, link)).saturating_sub(own);
+            values[dense::TEMPLATE] = (f32::from(others) / (pages + SHRINKAGE)).min(1.0);
+        }
         values
+    }
+}
+
+/// What stands in a link's place, on the host of its page.
+fn block_on(sketch: &PageSketch, link: &LinkSketch) -> u64 {
+    link.block ^ sketch.host().rotate_left(1)
+}
+
+/// Counts each distinct hash once.
+fn count_once(counts: &mut Counts, hashes: impl Iterator<Item = u64>) {
+    let mut hashes: Vec<u64> = hashes.collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    for hash in hashes {
+        counts.add(hash);
     }
 }
 
@@ -187,7 +269,8 @@ mod tests {
     fn instance(history: &History, sketch: &PageSketch, at: usize) -> Instance {
         let mut instance = Instance::default();
         let around = history.around(sketch);
-        history.instance(sketch, &around, at, &FeatureSpec::default(), &mut instance);
+        let spec = FeatureSpec::default().with_groups(["all"]).unwrap();
+        history.instance(sketch, &around, at, &spec, &mut instance);
         instance
     }
 
@@ -235,6 +318,50 @@ mod tests {
             "nothing is known of host z"
         );
         assert!(of(0)[dense::FOLDER] > 0.0 && of(1)[dense::FOLDER].abs() < 1e-6);
+    }
+
+    #[test]
+    fn other_pages_with_the_link_are_counted() {
+        let menu = ["http://a.test/home", "http://a.test/home", "http://c.test/"];
+        let page = |at: &str| sketch(at, 0.0, &menu);
+        let mut history = History::default();
+        let source = page("http://a.test/0");
+        let of = |history: &History, source| instance(history, source, 0).dense;
+        assert_eq!(of(&history, &source)[dense::PARENTS].to_bits(), 0);
+        for at in ["http://a.test/1", "http://a.test/2", "http://b.test/1"] {
+            history.add(&page(at));
+        }
+        // Three other pages have it, two of them of the three that are trusted at least on the host.
+        let expected = (4_f32.ln() / 3.0, 2.0 / (2.0 + SHRINKAGE));
+        for _ in 0..2 {
+            let now = of(&history, &source);
+            assert!((now[dense::PARENTS] - expected.0).abs() < 1e-6, "{now:?}");
+            assert!((now[dense::TEMPLATE] - expected.1).abs() < 1e-6, "{now:?}");
+            // The page itself changes nothing.
+            history.add(&source);
+        }
+    }
+
+    #[test]
+    fn what_became_of_the_target_itself_can_be_hidden() {
+        let links = ["http://a.test/x/new", "http://a.test/x/gone"];
+        let source = sketch("http://b.test/", 0.0, &links);
+        let mut history = History::default();
+        history.add(&sketch("http://a.test/x/other", 50.0, &[]));
+        let before = [0, 1].map(|at| instance(&history, &source, at));
+        history.add(&sketch(links[0], -50.0, &[]));
+        let judged = instance(&history, &source, 0);
+        assert_ne!(judged, before[0]);
+        let hidden = history.hide(&source.links[0]);
+        assert_eq!(instance(&history, &source, 0), before[0]);
+        history.show(&source.links[0], hidden);
+        assert_eq!(instance(&history, &source, 0), judged);
+        // One that could not be had counts in no mean.
+        history.add_lost(source.links[1].target);
+        let hidden = history.hide(&source.links[1]);
+        assert!((history.all.pages - 2.0).abs() < 1e-6);
+        history.show(&source.links[1], hidden);
+        assert!((history.all.pages - 2.0).abs() < 1e-6);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The contract of a learner: one instance in, one logit out.
 
+use super::explain::{FeatureRef, Parts};
 use super::instance::Instance;
 
 /// Learns Pr(v relevant | features of (u, v)).
@@ -12,6 +13,12 @@ pub trait Learner: Send {
 
     /// The logit of the predicted relevance, under the published epoch.
     fn predict(&self, instance: &Instance) -> f32;
+
+    /// The same in parts: what each feature adds to the logit. They add up to what
+    /// [`predict`](Self::predict) says, to rounding; a feature that adds nothing may be left out.
+    fn explain(&self, instance: &Instance) -> Parts {
+        vec![(FeatureRef::Number("the prediction"), self.predict(instance))]
+    }
 
     /// Takes in a label, R(v) in [0, 1], with the weight of the instance.
     fn learn(&mut self, instance: &Instance, label: f32, weight: f32);

@@ -6,7 +6,9 @@
 //! the working weights at once, predictions come from the published epoch.
 
 mod calibrator;
+mod counts;
 mod dense;
+mod explain;
 mod exploration;
 mod ftrl;
 mod history;
@@ -21,6 +23,7 @@ mod source_relevance;
 mod validation;
 
 pub use dense::{DENSE, DENSE_NAMES, Dense};
+pub use explain::{Explanation, FeatureRef, Parts};
 pub use exploration::{Choice, ExplorationFigures, Pick};
 pub use ftrl::{Ftrl, FtrlParams};
 pub use history::History;

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::dense;
+use super::explain::{FeatureRef, Parts};
 use super::instance::{Instance, logit};
 use super::learner::Learner;
 use crate::url::FingerprintState;
@@ -17,6 +18,9 @@ const CUT: std::ops::RangeInclusive<f32> = 0.1..=0.9;
 const FEATURES_MAX: usize = 2_000_000;
 /// Laplace's: this much is added to each count.
 const SMOOTHING: f32 = 1.0;
+
+/// The part of a prediction that all links share.
+const SHARE: &str = "share of relevant pages so far";
 
 /// How often a feature was seen with a LOW and with a HIGH target.
 type Counts = [f32; 2];
@@ -61,6 +65,28 @@ impl TwoClassBayes {
     /// Features that were dropped because the table was full.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// What the published epoch says: the log odds of HIGH among all instances, and then what each
+    /// feature adds. Before the first epoch: the baseline's, the strength of the source page.
+    fn for_each_part(&self, instance: &Instance, mut take: impl FnMut(FeatureRef, f32)) {
+        let totals = &self.published;
+        if self.cut.is_none() || totals.instances.contains(&0.0) {
+            let name = dense::DENSE_NAMES[dense::RELEVANCE];
+            return take(FeatureRef::Number(name), instance.dense[dense::RELEVANCE]);
+        }
+        let all = totals.instances[0] + totals.instances[1];
+        let smoothed = SMOOTHING * totals.features as f32;
+        take(FeatureRef::Number(SHARE), logit(totals.instances[1] / all));
+        for key in &instance.vector.keys {
+            let counted = self.features.get(key).map(|counted| counted.published);
+            // One that no epoch has seen yet says nothing.
+            if let Some(counts) = counted.filter(|counts| counts[0] + counts[1] > 0.0) {
+                let share =
+                    |side: usize| (counts[side] + SMOOTHING) / (totals.counts[side] + smoothed);
+                take(FeatureRef::Key(*key), (share(1) / share(0)).ln());
+            }
+        }
     }
 
     fn count(&mut self, instance: &Instance, label: f32, cut: f32) {
@@ -108,25 +134,16 @@ impl Learner for TwoClassBayes {
         "nb"
     }
 
-    /// Before the first epoch: the baseline's, the strength of the source page.
     fn predict(&self, instance: &Instance) -> f32 {
-        let totals = &self.published;
-        if self.cut.is_none() || totals.instances.contains(&0.0) {
-            return instance.dense[dense::RELEVANCE];
-        }
-        let all = totals.instances[0] + totals.instances[1];
-        let smoothed = SMOOTHING * totals.features as f32;
-        let mut odds = logit(totals.instances[1] / all);
-        for key in &instance.vector.keys {
-            let counted = self.features.get(key).map(|counted| counted.published);
-            // One that no epoch has seen yet says nothing.
-            if let Some(counts) = counted.filter(|counts| counts[0] + counts[1] > 0.0) {
-                let share =
-                    |side: usize| (counts[side] + SMOOTHING) / (totals.counts[side] + smoothed);
-                odds += (share(1) / share(0)).ln();
-            }
-        }
+        let mut odds = 0.0;
+        self.for_each_part(instance, |_, part| odds += part);
         odds
+    }
+
+    fn explain(&self, instance: &Instance) -> Parts {
+        let mut parts = Parts::new();
+        self.for_each_part(instance, |feature, part| parts.push((feature, part)));
+        parts
     }
 
     fn learn(&mut self, instance: &Instance, label: f32, _weight: f32) {
@@ -191,6 +208,9 @@ mod tests {
         let expected = (0.25_f32 / 0.75).ln() + ((2.0 / 3.0) / (3.0 / 6.0_f32)).ln();
         let odds = bayes.predict(&instance(&[1], 9.0));
         assert!((odds - expected).abs() < 1e-5, "{odds} {expected}");
+        let parts = bayes.explain(&instance(&[1], 9.0));
+        let sum: f32 = parts.iter().map(|(_, part)| part).sum();
+        assert_eq!((parts.len(), sum.to_bits()), (2, odds.to_bits()));
         // A feature that was never seen says nothing.
         let unknown = bayes.predict(&instance(&[7], 9.0));
         assert!((unknown - (0.25_f32 / 0.75).ln()).abs() < 1e-5);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::explain::Explanation;
 use super::exploration::{Choice, Exploration, ExplorationFigures};
 use super::history::History;
 use super::instance::{Instance, sigmoid};
@@ -70,6 +71,26 @@ impl LinkScorer for Apprentice {
                 self.panel.predict(&self.scratch)
             })
             .collect()
+    }
+
+    fn explain(&mut self, source: &SourceView<'_>, at: usize) -> Explanation {
+        let Some(sketch) = source.sketch.filter(|sketch| at < sketch.links.len()) else {
+            return Explanation::default();
+        };
+        let hidden = self.history.hide(&sketch.links[at]);
+        let around = self.history.around(sketch);
+        let mut instance = Instance::default();
+        self.history
+            .instance(sketch, &around, at, &self.spec, &mut instance);
+        self.history.show(&sketch.links[at], hidden);
+        Explanation {
+            score: self.panel.predict(&instance),
+            parts: self.panel.explain(&instance),
+        }
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     fn prepare(&mut self, pairs: &[(Arc<PageSketch>, u32)]) -> Prepared {

@@ -1,5 +1,6 @@
 //! Several learners over the same instances: each is validated, one is followed.
 
+use super::explain::Parts;
 use super::instance::{Instance, sigmoid};
 use super::leader::Leader;
 use super::learner::Learner;
@@ -77,6 +78,15 @@ impl Panel {
         self.members.get(at).map_or(0.0, |member| {
             let seen = member.view.of(instance, &mut self.seen);
             member.learner.predict(seen)
+        })
+    }
+
+    /// The same in parts.
+    pub(super) fn explain(&mut self, instance: &Instance) -> Parts {
+        let at = self.leader.now();
+        self.members.get(at).map_or_else(Parts::new, |member| {
+            let seen = member.view.of(instance, &mut self.seen);
+            member.learner.explain(seen)
         })
     }
 

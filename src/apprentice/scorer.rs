@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::dense;
+use super::explain::{Explanation, FeatureRef};
 use super::exploration::{Choice, ExplorationFigures};
 use super::instance::Instance;
 use super::panel::LearnerReport;
@@ -47,6 +49,22 @@ pub trait LinkScorer: Send {
 
     /// One score a link of the page, in document order, under the epoch in force.
     fn score(&mut self, source: &SourceView<'_>) -> Vec<f32>;
+
+    /// Why link `at` of the page scores as it does, under the epoch in force: its score in parts.
+    ///
+    /// If the target has been judged, what became of it is left out.
+    fn explain(&mut self, source: &SourceView<'_>, at: usize) -> Explanation {
+        let score = self.score(source).get(at).copied().unwrap_or_default();
+        Explanation {
+            score,
+            parts: vec![(FeatureRef::Number("the score"), score)],
+        }
+    }
+
+    /// The number of the epoch in force; 0 before the first.
+    fn epoch(&self) -> u64 {
+        0
+    }
 
     /// A link is leased; `pairs` are the pages that it is known to stand on, with its place on each.
     fn prepare(&mut self, _pairs: &[(Arc<PageSketch>, u32)]) -> Prepared {
@@ -102,6 +120,14 @@ impl LinkScorer for BaselineScorer {
         vec![source.log_odds; source.links]
     }
 
+    fn explain(&mut self, source: &SourceView<'_>, _at: usize) -> Explanation {
+        let name = dense::DENSE_NAMES[dense::RELEVANCE];
+        Explanation {
+            score: source.log_odds,
+            parts: vec![(FeatureRef::Number(name), source.log_odds)],
+        }
+    }
+
     fn observe(&mut self, _event: &Event) {}
 }
 
@@ -112,6 +138,10 @@ pub struct BreadthFirstScorer;
 impl LinkScorer for BreadthFirstScorer {
     fn score(&mut self, source: &SourceView<'_>) -> Vec<f32> {
         vec![0.0; source.links]
+    }
+
+    fn explain(&mut self, _source: &SourceView<'_>, _at: usize) -> Explanation {
+        Explanation::default()
     }
 
     fn observe(&mut self, _event: &Event) {}

@@ -1,6 +1,7 @@
 //! The learner that does not learn: a link is worth what its page is worth.
 
 use super::dense;
+use super::explain::{FeatureRef, Parts};
 use super::instance::Instance;
 use super::learner::Learner;
 
@@ -16,6 +17,11 @@ impl Learner for SourceRelevance {
 
     fn predict(&self, instance: &Instance) -> f32 {
         instance.dense[dense::RELEVANCE]
+    }
+
+    fn explain(&self, instance: &Instance) -> Parts {
+        let name = dense::DENSE_NAMES[dense::RELEVANCE];
+        vec![(FeatureRef::Number(name), self.predict(instance))]
     }
 
     fn learn(&mut self, _instance: &Instance, _label: f32, _weight: f32) {}

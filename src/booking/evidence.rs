@@ -15,11 +15,11 @@ use encoding_rs::Encoding;
 use links::Links;
 
 use super::DecodeError;
-use crate::page::{Link, Page, PageMeta};
+use crate::page::{Link, LinkContext, Page, PageMeta};
 use crate::url::CanonicalUrl;
 
-/// The layout that is written; a reader knows all up to its own.
-const VERSION: u8 = 1;
+/// The layout that is written; a reader knows all up to its own. Version 1 had no context of links.
+const VERSION: u8 = 2;
 
 /// Flags of what the page says about itself.
 const NOINDEX: u8 = 1;
@@ -110,9 +110,19 @@ pub fn decode(evidence: &[u8]) -> Result<Page, DecodeError> {
     let title_words = words(&mut cursor, &mut known, vocabulary.len())?;
     let words = words(&mut cursor, &mut known, vocabulary.len())?;
     let leaf_ends = leaf_ends(&mut cursor, words.len())?;
+    let last_leaf = |link: &Link| {
+        let LinkContext {
+            heading,
+            column_head,
+            row_head,
+            ..
+        } = &link.context;
+        let spans = [heading, column_head, row_head].into_iter().flatten();
+        spans.fold(link.last_leaf, |last, span| last.max(span.last))
+    };
     if links
         .iter()
-        .any(|link| link.last_leaf as usize >= leaf_ends.len())
+        .any(|link| last_leaf(link) as usize >= leaf_ends.len())
     {
         return Err(DecodeError::Evidence("a link lies outside the leaves"));
     }
@@ -134,7 +144,7 @@ pub fn decode(evidence: &[u8]) -> Result<Page, DecodeError> {
 
 fn links_of<'a>(cursor: &mut Cursor<'a>) -> Result<Links<'a>, DecodeError> {
     match cursor.byte()? {
-        VERSION => Links::take(cursor),
+        version @ 1..=VERSION => Links::take(cursor, version >= 2),
         _ => Err(DecodeError::Evidence(
             "its layout is unknown; it was written by another version",
         )),

@@ -10,20 +10,30 @@ pub(super) struct ApprenticeArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     d_max: Option<i32>,
 
-    /// Groups of features: text, ranges, class, cocitation, url, host, tags, title, anchor, relevance,
-    /// success, priors, words [default: all for ftrl, text,relevance for nb]
+    /// Groups of features: text, ranges, class, cocitation, url, host, tags, title, anchor, heading,
+    /// table, attributes, relevance, success, priors, words, parents, template; `default` and `all`
+    /// stand for several [default: default for ftrl, text,relevance for nb]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     features: Vec<String>,
 
     /// Groups of features to leave out
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     without_features: Vec<String>,
+
+    /// How the predictions of several pages that have a link become one: best, mean, noisy-or or first
+    /// [default: best]
+    #[arg(long, value_name = "HOW")]
+    combine: Option<String>,
 }
 
 impl ApprenticeArgs {
     /// Puts what was said over what `apprentice` says.
     pub(super) fn put_over(self, apprentice: &mut Option<v1::Apprentice>) {
-        if self.d_max.is_none() && self.features.is_empty() && self.without_features.is_empty() {
+        let says_nothing = self.d_max.is_none()
+            && self.features.is_empty()
+            && self.without_features.is_empty()
+            && self.combine.is_none();
+        if says_nothing {
             return;
         }
         let apprentice = apprentice.get_or_insert_default();
@@ -33,6 +43,9 @@ impl ApprenticeArgs {
         }
         if !self.without_features.is_empty() {
             apprentice.without = self.without_features;
+        }
+        if let Some(combine) = self.combine {
+            apprentice.combine = combine;
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod auth;
 pub mod client;
+mod explain;
 mod export;
 mod listen;
 mod service;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
 use super::status::{of_crawl, of_registry};
-use super::{export, url_report};
+use super::{explain, export, url_report};
 use crate::booking::CrawlState;
 use crate::clock::{Clock, Timestamp};
 use crate::crawl::check_seeds;
@@ -287,6 +287,25 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
         let report =
             read_store(move || url_report::report(&crawl, &url, known, now, &trouble)).await?;
         Ok(Response::new(report))
+    }
+
+    async fn explain_link(
+        &self,
+        request: Request<v1::ExplainLinkRequest>,
+    ) -> Answer<v1::LinkExplanation> {
+        let v1::ExplainLinkRequest { name, url, top } = request.into_inner();
+        let url = CanonicalUrl::parse(&url)
+            .map_err(|error| Status::invalid_argument(format!("{url:?}: {error}")))?;
+        let crawl = self.crawl(&name).await?;
+        let reasons = crawl.explain(url.id()).await;
+        let reasons = reasons.map_err(|error| of_crawl(&error))?;
+        let now = self.clock.now();
+        let registry = Arc::clone(&self.registry);
+        let trouble = move |url: &CanonicalUrl| registry.robots_trouble(url);
+        let explanation = read_store(move || {
+            explain::explain(&crawl, &url, reasons, top as usize, now, &trouble)
+        });
+        Ok(Response::new(explanation.await?))
     }
 
     type ExportPagesStream = Streamed<v1::PageRow>;

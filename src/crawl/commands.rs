@@ -49,6 +49,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Command::Lookup(id, reply) => {
                 let _ = reply.send(Ok(self.frontier.lookup(id, self.bench.clock.now())));
             }
+            Command::Explain(id, reply) => {
+                let _ = reply.send(self.explain(id).map_err(CrawlError::Store));
+            }
             Command::Loss(points_max, reply) => {
                 let _ = reply.send(Ok(self.progress.curve.points(points_max)));
             }

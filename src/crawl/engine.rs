@@ -126,7 +126,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// [`EngineError`] if the log cannot be read or holds no usable spec.
     pub fn open(parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
-        let params = spec.tuning.frontier_params(spec.order);
+        let params = spec.tuning.frontier_params(spec.order, spec.combine);
         let guard = guard_of(&spec)?;
         let scorer = parts
             .scorer
@@ -415,7 +415,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.guard = guard_of(&spec)?;
         self.judging.set_judge(&spec.judged_by);
         self.frontier
-            .set_params(spec.tuning.frontier_params(spec.order));
+            .set_params(spec.tuning.frontier_params(spec.order, spec.combine));
         self.spec = spec;
         self.raw_spec = raw;
         Ok(())

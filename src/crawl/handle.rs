@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::explaining::LinkReasons;
 use super::judging::{ClassNames, Judge};
 use super::spec::SpecError;
 use crate::booking::{CrawlState, Seq};
@@ -50,6 +51,7 @@ pub(super) enum Command {
     Update(Box<v1::UpdateCrawlRequest>, Reply<v1::Crawl>),
     Head(usize, Reply<Vec<WaitingLink>>),
     Lookup(UrlId, Reply<Option<KnownLink>>),
+    Explain(UrlId, Reply<Option<LinkReasons>>),
     Loss(usize, Reply<Vec<LossPoint>>),
     Learners(Reply<v1::GetLearnersResponse>),
     Feedback(Box<v1::FeedbackRequest>, Reply<v1::FeedbackResponse>),
@@ -171,6 +173,14 @@ impl Handle {
     /// As [`Handle::status`].
     pub async fn lookup(&self, id: UrlId) -> Result<Option<KnownLink>, CrawlError> {
         self.ask(move |reply| Command::Lookup(id, reply)).await
+    }
+
+    /// Why a link stands where it stands; `None` if it is not known.
+    ///
+    /// # Errors
+    /// As [`Handle::status`]; [`CrawlError::Store`] if a page that it stands on cannot be read.
+    pub async fn explain(&self, id: UrlId) -> Result<Option<LinkReasons>, CrawlError> {
+        self.ask(move |reply| Command::Explain(id, reply)).await
     }
 
     /// L(n) at about `points_max` places (0: at all).

@@ -91,7 +91,7 @@ impl Sketches {
 
 impl<S: Source, C: Clock> Engine<S, C> {
     /// The page of event `seq`, hashed; `None` if the event is no page.
-    fn sketch(&mut self, seq: Seq) -> Result<Option<Arc<PageSketch>>, StoreFailure> {
+    pub(super) fn sketch(&mut self, seq: Seq) -> Result<Option<Arc<PageSketch>>, StoreFailure> {
         if let Some(sketch) = self.learning.sketches.by_seq.get(&seq) {
             return Ok(Some(Arc::clone(sketch)));
         }
@@ -170,7 +170,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         prepared.choice = choice;
         let best = prepared.scores.iter().copied().reduce(f32::max);
         self.learning.prepared.insert(lease.number, prepared);
-        let is_best = self.spec.order.combine() == Combine::Best && !lease.is_seed;
+        let is_best = self.spec.combine == Combine::Best && !lease.is_seed;
         Ok(best.filter(|_| is_best && pairs.len() == lease.references.len()))
     }
 

@@ -7,6 +7,7 @@
 mod book;
 mod commands;
 mod engine;
+mod explaining;
 mod flushing;
 mod handle;
 mod judging;
@@ -29,6 +30,7 @@ mod waiters;
 
 pub use commands::SEED_PRIORITY;
 pub use engine::{Engine, EngineError};
+pub use explaining::LinkReasons;
 pub use handle::{CrawlError, Handle};
 pub use judging::{ClassNames, Judge};
 pub use learners::{Learned, LearnersAt};

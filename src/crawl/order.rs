@@ -166,6 +166,25 @@ pub(super) fn check_features(
     Ok(features)
 }
 
+/// How the predictions that several pages give a link become one.
+///
+/// # Errors
+/// [`SpecError`] names the field. That `order` learns at all is [`check_features`]'s to say.
+pub(super) fn check_combine(
+    order: CrawlOrder,
+    told: Option<&v1::Apprentice>,
+) -> Result<Combine, SpecError> {
+    let name = told.map_or("", |told| told.combine.as_str());
+    if name.is_empty() {
+        return Ok(order.combine());
+    }
+    Combine::from_name(name).ok_or_else(|| {
+        let names = Combine::ALL.map(Combine::name);
+        let problem = format!("no way to combine {}", unknown_name(name, &names));
+        SpecError::new("apprentice.combine", problem)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +195,7 @@ mod tests {
             d_max,
             features: owned(features),
             without: owned(without),
+            combine: String::new(),
         }
     }
 
@@ -187,6 +207,25 @@ mod tests {
         let usual = check_features(CrawlOrder::Nb, None).unwrap();
         assert_eq!(usual, FeatureSpec::paper());
         assert!(check(CrawlOrder::Baseline, told(None, &[], &[])).is_ok());
+    }
+
+    #[test]
+    fn several_pages_are_combined_as_it_is_told() {
+        let check = |order, combine: &str| {
+            let mut told = told(None, &[], &[]);
+            combine.clone_into(&mut told.combine);
+            check_combine(order, Some(&told))
+        };
+        assert_eq!(check(CrawlOrder::Ftrl, ""), Ok(Combine::Best));
+        assert_eq!(check(CrawlOrder::BaselineFirst, ""), Ok(Combine::First));
+        for combine in Combine::ALL {
+            assert_eq!(check(CrawlOrder::Nb, combine.name()), Ok(combine));
+        }
+        let typo = check(CrawlOrder::Nb, "noisy").unwrap_err().to_string();
+        assert!(
+            typo.contains("apprentice.combine") && typo.contains("noisy-or"),
+            "{typo}"
+        );
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::order::{CrawlOrder, check_features};
+use super::order::{CrawlOrder, check_combine, check_features};
 use super::scope::Scope;
 use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
-use crate::frontier::FrontierParams;
+use crate::frontier::{Combine, FrontierParams};
 use crate::page::PageLimits;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -57,6 +57,8 @@ pub struct Spec {
     pub example_seeds: usize,
     /// How the frontier is ordered.
     pub order: CrawlOrder,
+    /// How the priorities that several pages give a link become one.
+    pub combine: Combine,
     /// What its apprentice looks at, if it has one.
     pub features: FeatureSpec,
     /// Seed of all chance in the crawl.
@@ -123,9 +125,9 @@ impl DelayGrowth {
 
 impl Tuning {
     /// What the frontier has to know of it.
-    pub fn frontier_params(&self, order: CrawlOrder) -> FrontierParams {
+    pub fn frontier_params(&self, order: CrawlOrder, combine: Combine) -> FrontierParams {
         FrontierParams {
-            combine: order.combine(),
+            combine,
             pages_per_host_max: self.scope.pages_per_host_max,
             pages_per_domain_max: self.scope.pages_per_domain_max,
             references_max: REFERENCES_MAX,
@@ -213,6 +215,7 @@ impl Spec {
             seeds: check_seeds("seeds", &spec.seeds)?,
             example_seeds: spec.example_seeds as usize,
             features: check_features(order, spec.apprentice.as_ref())?,
+            combine: check_combine(order, spec.apprentice.as_ref())?,
             order,
             seed: spec.seed,
             within: check_within(&spec.within)?,

@@ -37,11 +37,17 @@ pub enum Namespace {
     SourceTitle = 11,
     /// the whole text of the link
     AnchorText = 13,
+    /// a term of the nearest heading above
+    Heading = 14,
+    /// a term of the head of the link's table column (offset 0) or row (offset 1)
+    TableHead = 15,
+    /// a token of the link's own `rel`, `id` or `class`
+    Attribute = 16,
 }
 
 impl Namespace {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Text,
         Self::TextRange,
         Self::TextNear,
@@ -54,6 +60,9 @@ impl Namespace {
         Self::LinkKind,
         Self::SourceTitle,
         Self::AnchorText,
+        Self::Heading,
+        Self::TableHead,
+        Self::Attribute,
     ];
 
     /// The namespace of a key; `None` for a number that is none.
@@ -80,14 +89,24 @@ pub fn key(namespace: Namespace, offset: i8, term: u64) -> Key {
     debug_assert!((-32..32).contains(&offset));
     (namespace as u64) << NAMESPACE_SHIFT
         | (u64::from(offset.cast_unsigned()) & OFFSET_MASK) << OFFSET_SHIFT
-        | term >> (64 - OFFSET_SHIFT)
+        | kept_of(term)
 }
 
-/// The offset that a key was made with.
+/// The offset of a key.
 pub fn offset_of(key: Key) -> i8 {
-    // Six bits, the highest of which is the sign.
-    let bits = (key >> OFFSET_SHIFT & OFFSET_MASK).to_le_bytes()[0];
+    let bits = u8::try_from(key >> OFFSET_SHIFT & OFFSET_MASK).unwrap_or_default();
+    // The sixth bit is the sign.
     (bits << 2).cast_signed() >> 2
+}
+
+/// What a key keeps of the hash of its term.
+pub(super) fn term_of(key: Key) -> u64 {
+    key & ((1 << OFFSET_SHIFT) - 1)
+}
+
+/// The same of a hash.
+pub(super) fn kept_of(term: u64) -> u64 {
+    term >> (64 - OFFSET_SHIFT)
 }
 
 #[cfg(test)]
@@ -105,17 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_tells_its_offset() {
-        for offset in -32..32 {
-            let key = key(Namespace::LinkKind, offset, u64::MAX);
-            assert_eq!(offset_of(key), offset);
-        }
-    }
-
-    #[test]
-    fn a_key_tells_its_namespace() {
+    fn a_key_tells_its_namespace_and_its_offset() {
         for namespace in Namespace::ALL {
-            assert_eq!(Namespace::of(key(namespace, -5, u64::MAX)), Some(namespace));
+            for offset in [-32, -5, 0, 31] {
+                let key = key(namespace, offset, u64::MAX);
+                assert_eq!(Namespace::of(key), Some(namespace));
+                assert_eq!(offset_of(key), offset);
+                assert_eq!(term_of(key), kept_of(u64::MAX));
+            }
         }
         assert_eq!(Namespace::of(0), None);
         assert_eq!(Namespace::of(u64::MAX), None);

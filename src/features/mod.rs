@@ -8,12 +8,14 @@
 //! at offset 0 inside of the link, at m - l left and at m - r right of it.
 
 mod key;
+mod names;
 mod sketch;
 mod spec;
 mod url_terms;
 mod vector;
 
 pub use key::{Key, Namespace, key, offset_of, term_hash};
+pub use names::LinkNames;
 pub use sketch::{LinkSketch, PageSketch, SourceFacts, TermWeights};
 pub use spec::{D_MAX_DEFAULT, D_MAX_MOST, Extra, FeatureSpec, FeatureSpecError};
 pub use vector::LinkVector;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::features::key::term_hash;
 use crate::features::url_terms::UrlTerms;
-use crate::page::{Link, LinkElement, Page};
+use crate::features::vector::LEAF_WORDS_MAX;
+use crate::page::{LeafSpan, Link, LinkElement, Page};
 use crate::url::{CanonicalUrl, UrlId};
 
 /// What the critic holds of single words: ln (Pr(t | focus) / Pr(t | rest)), by [`term_hash`].
@@ -98,9 +99,16 @@ pub struct LinkSketch {
     pub same_host: bool,
     /// It leads to its own page.
     pub is_self: bool,
+    /// What stands at this place of the page, as a hash: the target, the elements around and the text.
+    /// Links of a template have it in common.
+    pub block: u64,
     /// The critic's weights of the words in the target's path and query, added up.
     pub url_weight: f32,
     pub(super) url: UrlTerms,
+    pub(super) heading: Option<LeafSpan>,
+    /// Column and row.
+    pub(super) table_heads: [Option<LeafSpan>; 2],
+    pub(super) attributes: Vec<u64>,
     pub(super) tags: Vec<u64>,
     /// Element, nofollow and the like, as small numbers.
     pub(super) kinds: Vec<u64>,
@@ -116,9 +124,13 @@ impl PageSketch {
             .iter()
             .map(|link| link_sketch(link, id, &own, weights));
         let terms: Vec<u64> = page.vocabulary.iter().map(|word| term_hash(word)).collect();
+        let mut links: Vec<LinkSketch> = links.collect();
+        for link in &mut links {
+            link.block = block_of(link, page, &terms);
+        }
         Self {
             facts,
-            links: links.collect(),
+            links,
             id,
             weights: terms.iter().map(|term| weights.of(*term)).collect(),
             terms,
@@ -149,6 +161,7 @@ impl PageSketch {
                 size_of::<LinkSketch>()
                     + 8 * (link.tags.len()
                         + link.kinds.len()
+                        + link.attributes.len()
                         + link.url.tokens.len()
                         + link.url.prefixes.len())
             })
@@ -186,7 +199,7 @@ impl PageSketch {
     }
 }
 
-/// The kinds of a link, by number: part of keys, never renumber.
+/// The kinds of a link, by number and in words: the numbers are part of keys, never renumber.
 const KIND_ELEMENT: u64 = 0;
 const KIND_NOFOLLOW: u64 = 10;
 const KIND_SAME_HOST: u64 = 20;
@@ -194,6 +207,54 @@ const KIND_SAME_DOMAIN: u64 = 21;
 const KIND_OTHER_DOMAIN: u64 = 22;
 const KIND_QUERY: u64 = 30;
 const KIND_DEPTH: u64 = 40;
+/// Paths of this many folders or more are one kind.
+const FOLDERS_MOST: u64 = 6;
+
+/// All kinds, as the hashes that keys are made of, with words.
+pub(super) fn kinds() -> impl Iterator<Item = (u64, String)> {
+    let fixed = [
+        (KIND_ELEMENT, "an anchor"),
+        (KIND_ELEMENT + 1, "an area of an image map"),
+        (KIND_ELEMENT + 2, "a frame"),
+        (KIND_ELEMENT + 3, "a refresh"),
+        (KIND_NOFOLLOW, "nofollow"),
+        (KIND_SAME_HOST, "to the same host"),
+        (KIND_SAME_DOMAIN, "to another host of the domain"),
+        (KIND_OTHER_DOMAIN, "to another domain"),
+        (KIND_QUERY, "the URL has a query"),
+    ];
+    let fixed = fixed.map(|(kind, words)| (kind, words.to_owned()));
+    let folders = (0..=FOLDERS_MOST).map(|depth| {
+        let more = if depth == FOLDERS_MOST {
+            " or more"
+        } else {
+            ""
+        };
+        (
+            KIND_DEPTH + depth,
+            format!("the URL's path has {depth}{more} folders"),
+        )
+    });
+    let all = fixed.into_iter().chain(folders);
+    all.map(|(kind, words)| (kind_hash(kind), words))
+}
+
+/// Small numbers have to differ in the high bits, which a key keeps.
+fn kind_hash(kind: u64) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(&kind.to_le_bytes())
+}
+
+/// See [`LinkSketch::block`].
+fn block_of(link: &LinkSketch, page: &Page, terms: &[u64]) -> u64 {
+    let leaves = link.first_leaf as usize..=link.last_leaf as usize;
+    let leaves = leaves.filter(|leaf| *leaf < page.leaf_ends.len());
+    let words = leaves.flat_map(|leaf| page.leaf_words(leaf).iter().take(LEAF_WORDS_MAX));
+    let words = words.map(|word| terms[*word as usize]);
+    let all = link.tags.iter().copied().chain(words);
+    all.fold(link.target.0, |block, part| {
+        (block.rotate_left(9) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
+}
 
 fn link_sketch(link: &Link, source: UrlId, own: &UrlTerms, weights: &TermWeights) -> LinkSketch {
     let url = UrlTerms::of(&link.target);
@@ -212,13 +273,12 @@ fn link_sketch(link: &Link, source: UrlId, own: &UrlTerms, weights: &TermWeights
     let mut kinds = vec![
         KIND_ELEMENT + element,
         place,
-        KIND_DEPTH + url.depth.min(6) as u64,
+        KIND_DEPTH + (url.depth as u64).min(FOLDERS_MOST),
     ];
     kinds.extend(link.nofollow.then_some(KIND_NOFOLLOW));
     kinds.extend(url.has_query.then_some(KIND_QUERY));
-    // Small numbers have to differ in the high bits, which a key keeps.
     for kind in &mut kinds {
-        *kind = xxhash_rust::xxh3::xxh3_64(&kind.to_le_bytes());
+        *kind = kind_hash(*kind);
     }
     let target = link.target.id();
     LinkSketch {
@@ -230,6 +290,12 @@ fn link_sketch(link: &Link, source: UrlId, own: &UrlTerms, weights: &TermWeights
         same_host,
         is_self: target == source,
         url_weight: url.tokens.iter().map(|token| weights.of(*token)).sum(),
+        block: 0,
+        heading: link.context.heading,
+        table_heads: [link.context.column_head, link.context.row_head],
+        attributes: (link.context.attributes.iter())
+            .map(|token| term_hash(token))
+            .collect(),
         tags: link.tag_path.iter().map(|tag| term_hash(tag)).collect(),
         kinds,
         url,

@@ -20,10 +20,14 @@ pub enum Extra {
     Priors = 34,
     /// what the critic's words say of the link's text and URL
     Words = 35,
+    /// how many other known pages have the link
+    Parents = 36,
+    /// how large a share of the host's other known pages has the same link at the same place
+    Template = 37,
 }
 
 /// The groups of features that can be switched, with their names.
-const GROUPS: [(&str, u64); 13] = [
+const GROUPS: [(&str, u64); 18] = [
     ("text", mask(&[Namespace::Text])),
     ("ranges", mask(&[Namespace::TextRange, Namespace::TextNear])),
     ("class", mask(&[Namespace::SourceClass])),
@@ -36,11 +40,23 @@ const GROUPS: [(&str, u64); 13] = [
     ("tags", mask(&[Namespace::TagPath, Namespace::LinkKind])),
     ("title", mask(&[Namespace::SourceTitle])),
     ("anchor", mask(&[Namespace::AnchorText])),
+    ("heading", mask(&[Namespace::Heading])),
+    ("table", mask(&[Namespace::TableHead])),
+    ("attributes", mask(&[Namespace::Attribute])),
     ("relevance", 1 << Extra::Relevance as u8),
     ("success", 1 << Extra::Success as u8),
     ("priors", 1 << Extra::Priors as u8),
     ("words", 1 << Extra::Words as u8),
+    ("parents", 1 << Extra::Parents as u8),
+    ("template", 1 << Extra::Template as u8),
 ];
+
+/// Groups that are off unless they are asked for: they cost something, and where they were measured
+/// they did not help (docs/experiments.md, "Groups of features").
+const OFF: [&str; 4] = ["heading", "table", "attributes", "parents"];
+
+/// Names of sets of groups: what is on unless something else is said, and all that there is.
+const SETS: [&str; 2] = ["default", "all"];
 
 /// A window and a set of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +75,7 @@ pub enum FeatureSpecError {
     #[error("d_max is {0}; it has to be 0 (the link itself alone) to {D_MAX_MOST}")]
     Window(i64),
     /// A group that there is not.
-    #[error("no group of features {}", unknown_name(.name, &group_names()))]
+    #[error("no group of features {}", unknown_name(.name, &names()))]
     Group {
         /// As given.
         name: String,
@@ -70,12 +86,17 @@ fn group_names() -> Vec<&'static str> {
     GROUPS.iter().map(|(name, _)| *name).collect()
 }
 
+fn names() -> Vec<&'static str> {
+    group_names().into_iter().chain(SETS).collect()
+}
+
 impl Default for FeatureSpec {
-    /// All groups, the default window.
+    /// The groups that help, the default window.
     fn default() -> Self {
+        let on = GROUPS.iter().filter(|(name, _)| !OFF.contains(name));
         Self {
             d_max: D_MAX_DEFAULT,
-            groups: GROUPS.iter().fold(0, |all, (_, group)| all | group),
+            groups: on.fold(0, |all, (_, group)| all | group),
             offsets: true,
         }
     }
@@ -119,7 +140,8 @@ impl FeatureSpec {
         self
     }
 
-    /// Keeps the groups with these names only.
+    /// Keeps the groups with these names only; `default` and `all` stand for those that are on
+    /// unless something else is said, and for all.
     ///
     /// # Errors
     /// [`FeatureSpecError::Group`] names the first that there is not.
@@ -171,6 +193,11 @@ impl FeatureSpec {
 }
 
 fn group(name: &str) -> Result<u64, FeatureSpecError> {
+    match name {
+        "default" => return Ok(FeatureSpec::default().groups),
+        "all" => return Ok(GROUPS.iter().fold(0, |all, (_, group)| all | group)),
+        _ => {}
+    }
     GROUPS
         .iter()
         .find(|(group, _)| *group == name)
@@ -186,8 +213,17 @@ mod tests {
 
     #[test]
     fn groups_are_switched_by_name() {
-        let spec = FeatureSpec::default();
+        let spec = FeatureSpec::default().with_groups(["all"]).unwrap();
         assert_eq!(spec.groups(), group_names());
+        let off: Vec<&str> = (group_names().into_iter())
+            .filter(|name| !FeatureSpec::default().groups().contains(name))
+            .collect();
+        assert_eq!(off, OFF);
+        let more = spec.with_groups(["default", OFF[0]]).unwrap();
+        assert_eq!(
+            more.groups().len(),
+            FeatureSpec::default().groups().len() + 1
+        );
         let spec = spec.without_group("url").unwrap();
         assert!(!spec.has(Namespace::UrlToken) && spec.has(Namespace::TargetHost));
         let spec = spec.with_groups(["text", "class"]).unwrap();

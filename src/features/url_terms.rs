@@ -30,48 +30,71 @@ pub(super) struct UrlTerms {
 impl UrlTerms {
     pub(super) fn of(url: &CanonicalUrl) -> Self {
         let key = url.host_key();
-        let text = url.as_str();
-        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-        let path_at = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (path, query) = match rest[path_at..].split_once('?') {
-            Some((path, query)) => (path, Some(query)),
-            None => (&rest[path_at..], None),
-        };
-        let path = path.trim_start_matches('/');
-        let mut terms = Self {
-            host: term_hash(key.as_str()),
+        let (path, query) = path_and_query(url);
+        let host = term_hash(key.as_str());
+        let mut tokens = Vec::new();
+        for_each_token(url, |token| tokens.push(term_hash(token)));
+        let prefixes = prefixes(path).map(|prefix| prefix_hash(host, prefix));
+        Self {
+            host,
             domain: term_hash(registrable_domain(&key)),
+            prefixes: prefixes.collect(),
+            tokens,
+            extension: term_hash(&extension(path)),
+            depth: path.matches('/').count(),
             has_query: query.is_some(),
-            ..Self::default()
-        };
-        let mut end = 0;
-        for (at, _) in path.match_indices('/') {
-            terms.depth += 1;
-            if terms.prefixes.len() < PREFIXES_MAX {
-                end = at;
-                let prefix =
-                    xxhash_rust::xxh3::xxh3_64_with_seed(&path.as_bytes()[..end], terms.host);
-                terms.prefixes.push(prefix);
-            }
         }
-        debug_assert!(end <= path.len());
-        let file = path.rsplit('/').next().unwrap_or_default();
-        let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
-        terms.extension = term_hash(&extension.to_ascii_lowercase());
-        terms.add_tokens(path);
-        terms.add_tokens(query.unwrap_or_default());
-        terms
     }
+}
 
-    fn add_tokens(&mut self, text: &str) {
-        let mut token = String::new();
+/// The path without the slashes that it begins with, and the query, if there is one.
+pub(super) fn path_and_query(url: &CanonicalUrl) -> (&str, Option<&str>) {
+    let text = url.as_str();
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let path_at = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (path, query) = match rest[path_at..].split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (&rest[path_at..], None),
+    };
+    (path.trim_start_matches('/'), query)
+}
+
+/// The first part of a path, the first two ... that are folders.
+pub(super) fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+    let slashes = path.match_indices('/').take(PREFIXES_MAX);
+    slashes.map(|(at, _)| &path[..at])
+}
+
+pub(super) fn prefix_hash(host: u64, prefix: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(prefix.as_bytes(), host)
+}
+
+/// The extension of the file that a path names, in small letters; empty without one.
+pub(super) fn extension(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    extension.to_ascii_lowercase()
+}
+
+/// The tokens of path and query that are taken, in order.
+pub(super) fn for_each_token(url: &CanonicalUrl, mut take: impl FnMut(&str)) {
+    let mut left = TOKENS_MAX;
+    let mut take = |token: &mut String| {
+        if left > 0 && !token.is_empty() {
+            left -= 1;
+            take(token);
+        }
+        token.clear();
+    };
+    let (path, query) = path_and_query(url);
+    let mut token = String::new();
+    for text in [path, query.unwrap_or_default()] {
         for part in text.split(|c: char| !c.is_ascii_alphanumeric()) {
             // A run of letters or of digits is a token: `cs122b` speaks of `cs` and of a number.
             let mut digits = false;
             for c in part.chars() {
-                if c.is_ascii_digit() != digits && !token.is_empty() {
-                    self.push_token(&token);
-                    token.clear();
+                if c.is_ascii_digit() != digits {
+                    take(&mut token);
                 }
                 digits = c.is_ascii_digit();
                 if digits {
@@ -81,16 +104,7 @@ impl UrlTerms {
                     token.push(c.to_ascii_lowercase());
                 }
             }
-            if !token.is_empty() {
-                self.push_token(&token);
-                token.clear();
-            }
-        }
-    }
-
-    fn push_token(&mut self, token: &str) {
-        if self.tokens.len() < TOKENS_MAX {
-            self.tokens.push(term_hash(token));
+            take(&mut token);
         }
     }
 }

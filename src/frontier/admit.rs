@@ -4,6 +4,7 @@
 
 use super::known::Known;
 use super::links::{Link, checked_priority};
+use super::params::Combine;
 use super::queue::Frontier;
 use crate::booking::{
     Event, FailureBooking, HostFacts, LeaseFacts, LinkFact, PageBooking, ReadmittedEvent,
@@ -318,20 +319,25 @@ impl Frontier {
 
     fn offer_to_open(&mut self, slot: u32, offer: &Offer) {
         let link = self.links.get_mut(slot);
-        link.offer(offer.reference, offer.priority, self.params.references_max);
+        let is_new = link.offer(offer.reference, offer.priority, self.params.references_max);
         link.depth = link.depth.min(offer.depth);
         link.hops = link.hops.min(offer.hops);
         link.is_seed |= offer.is_seed;
-        let priority = self.params.combine.of(link.priority, offer.priority);
-        let rose = priority > link.priority;
-        link.priority = priority;
+        let combine = match self.params.combine {
+            // A seed stands where it was put, whatever pages say of it.
+            combine if combine.counts_each() && (link.is_seed || !is_new) => Combine::Best,
+            combine => combine,
+        };
+        let old = link.priority;
+        link.priority = combine.of(old, offer.priority, link.parents);
+        let has_moved = link.priority.total_cmp(&old).is_ne();
         let rose_for_baseline = offer.baseline > link.baseline;
         link.baseline = link.baseline.max(offer.baseline);
         if link.is_leased {
             return;
         }
-        if rose {
-            self.hosts.link_rose(slot, &self.links);
+        if has_moved {
+            self.hosts.link_moved(slot, &self.links);
         }
         if rose_for_baseline {
             self.baseline.push(slot, &self.links);

@@ -82,8 +82,8 @@ impl Host {
         }
     }
 
-    /// Queues the link in `slot` under its present key. If it stood here under a worse one, that entry
-    /// is stale now; it is not the best, since this one is better.
+    /// Queues the link in `slot` under its present key. If it stood here under another one, that entry
+    /// is stale now; if that was a better one, call [`drop_stale`](Self::drop_stale).
     pub(super) fn push(&mut self, slot: u32, links: &Links) {
         if self.queue.len() > 2 * self.waiting as usize + STALE_MIN {
             self.queue
@@ -121,7 +121,7 @@ impl Host {
         self.queue.pop().map(|entry| entry.slot)
     }
 
-    /// The waiting links with their keys, in no order.
+    /// The waiting links with their keys, in no order; one whose key went and came back may come twice.
     pub(super) fn waiting_links<'a>(
         &'a self,
         links: &'a Links,

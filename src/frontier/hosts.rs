@@ -118,10 +118,13 @@ impl Hosts {
         self.settle(number);
     }
 
-    /// The waiting link in `slot` has a better key than before.
-    pub(super) fn link_rose(&mut self, slot: u32, links: &Links) {
+    /// The waiting link in `slot` has another key than before.
+    pub(super) fn link_moved(&mut self, slot: u32, links: &Links) {
         let number = links.get(slot).host;
-        self.get_mut(number).push(slot, links);
+        let host = self.get_mut(number);
+        host.push(slot, links);
+        // It may have been the best, and be so no longer.
+        host.drop_stale(links);
         self.settle(number);
     }
 

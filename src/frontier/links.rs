@@ -139,17 +139,23 @@ impl Link {
     }
 
     /// Counts another reference, and keeps it by the rule: the first, the best, then the earliest,
-    /// `references_max` in all (DESIGN.md 4.4). Call it before `priority` is changed.
-    pub(super) fn offer(&mut self, reference: Reference, priority: f32, references_max: usize) {
+    /// `references_max` in all (DESIGN.md 4.4). Call it before `priority` is changed. False if that
+    /// reference is kept already.
+    pub(super) fn offer(
+        &mut self,
+        reference: Reference,
+        priority: f32,
+        references_max: usize,
+    ) -> bool {
         let reference = PackedReference::of(reference);
         if self.first == reference
             || (self.more.as_ref()).is_some_and(|more| more.others.contains(&reference))
         {
-            return;
+            return false;
         }
         self.parents = self.parents.saturating_add(1);
         if references_max < 2 {
-            return;
+            return true;
         }
         let best_priority = self.priority;
         let more = self.more.get_or_insert_with(|| {
@@ -162,7 +168,7 @@ impl Link {
         let is_best = priority > more.best_priority;
         if more.others.len() + 1 >= references_max {
             if !is_best {
-                return;
+                return true;
             }
             // The last one goes. If that is the old best, it is now the latest of the ordinary ones.
             more.others.pop();
@@ -172,6 +178,7 @@ impl Link {
             more.best_priority = priority;
             more.best_at = more.others.len();
         }
+        true
     }
 
     /// Whether the link was first found there.

@@ -5,14 +5,23 @@ use super::known::Known;
 use super::links::checked_priority;
 use super::params::Combine;
 use super::queue::Frontier;
-use crate::booking::Reference;
+use crate::booking::{Reference, Seq};
 use crate::url::UrlId;
 
 /// New scores, not yet in force.
 #[derive(Debug, Default)]
 pub struct Rescoring {
-    /// By slot: whose it is, and the best score so far.
-    scores: Vec<Option<(UrlId, f32)>>,
+    /// By slot.
+    scores: Vec<Option<Scored>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Scored {
+    whose: UrlId,
+    score: f32,
+    /// The pages whose scores these are, and the last of them.
+    pages: u32,
+    last: Seq,
 }
 
 impl Frontier {
@@ -36,11 +45,25 @@ impl Frontier {
             rescoring.scores.resize(slot + 1, None);
         }
         let score = checked_priority(score);
+        let combine = self.params.combine;
         let entry = &mut rescoring.scores[slot];
-        *entry = match *entry {
-            Some((whose, old)) if whose == id => Some((id, self.params.combine.of(old, score))),
-            _ => Some((id, score)),
-        };
+        match entry.as_mut().filter(|entry| entry.whose == id) {
+            // Of the links of one page to it the first one counts.
+            Some(entry) if combine.counts_each() && entry.last == reference.seq => {}
+            Some(entry) => {
+                entry.pages = entry.pages.saturating_add(1);
+                entry.last = reference.seq;
+                entry.score = combine.of(entry.score, score, entry.pages);
+            }
+            None => {
+                *entry = Some(Scored {
+                    whose: id,
+                    score,
+                    pages: 1,
+                    last: reference.seq,
+                });
+            }
+        }
     }
 
     /// Puts the new scores in force. A link without one keeps the priority that it had.
@@ -48,10 +71,10 @@ impl Frontier {
         let mut queues: Vec<Vec<Entry>> = vec![Vec::new(); self.hosts.len()];
         for slot in self.links.slots() {
             let link = self.links.get_mut(slot);
-            if let Some(Some((whose, score))) = rescoring.scores.get(slot as usize)
-                && *whose == link.id
+            if let Some(Some(scored)) = rescoring.scores.get(slot as usize)
+                && scored.whose == link.id
             {
-                link.priority = *score;
+                link.priority = scored.score;
             }
             if !link.is_leased {
                 queues[link.host as usize].push(Entry::of(slot, link.order_key()));

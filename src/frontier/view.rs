@@ -147,6 +147,10 @@ impl Frontier {
         let mut best: Vec<(OrderKey, u32)> = Vec::new();
         for (_, host) in hosts {
             best.extend(host.waiting_links(&self.links));
+            if self.params.combine.counts_each() {
+                best.sort_unstable();
+                best.dedup();
+            }
             keep_best(&mut best, k, |(key, _)| *key);
         }
         best.into_iter()

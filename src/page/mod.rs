@@ -7,6 +7,7 @@
 
 mod arena;
 mod charset;
+mod context;
 mod guard;
 mod kind;
 mod markup;
@@ -24,6 +25,9 @@ use crate::url::CanonicalUrl;
 
 /// The enclosing elements that [`Link::tag_path`] names at most.
 pub const TAG_PATH_MAX: usize = 8;
+
+/// The tokens that [`LinkContext::attributes`] holds at most.
+pub const ATTRIBUTES_MAX: usize = 8;
 
 /// A parsed page: what the critic judges and what the features of its links are made of.
 ///
@@ -66,6 +70,33 @@ pub struct Link {
     pub element: LinkElement,
     /// Up to eight enclosing elements, innermost first, as `tag#id.class` (first class only).
     pub tag_path: Vec<String>,
+    /// What stands over it, and what its own markup says.
+    pub context: LinkContext,
+}
+
+/// What stands over a link, and what its own markup says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkContext {
+    /// The nearest heading (`h1` to `h6`) that ends before the link.
+    pub heading: Option<LeafSpan>,
+    /// The cell above in the first row of the link's table, and the first cell of the link's row, where
+    /// these are others than the link's own and short enough to be heads. Rows that are spanned from
+    /// above are not looked for.
+    pub column_head: Option<LeafSpan>,
+    /// See `column_head`.
+    pub row_head: Option<LeafSpan>,
+    /// The tokens of `rel`, `id` and `class`, as `rel:next`, `id:item-#` (digits are `#`), `class:menu`; at
+    /// most [`ATTRIBUTES_MAX`].
+    pub attributes: Vec<String>,
+}
+
+/// Leaves one after another; at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeafSpan {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
 }
 
 /// The element that a link was found in.

@@ -469,3 +469,85 @@ proptest! {
         parse_with(html.as_bytes(), &limits);
     }
 }
+
+/// The words of the heading, the column head and the row head of each link.
+fn heads(page: &Page) -> Vec<[String; 3]> {
+    let words = |span: Option<LeafSpan>| {
+        let leaves = span.map_or(0..0, |span| span.first as usize..span.last as usize + 1);
+        let words = leaves.flat_map(|leaf| page.leaf_words(leaf));
+        let words: Vec<&str> = words
+            .map(|word| page.vocabulary[*word as usize].as_str())
+            .collect();
+        words.join(" ")
+    };
+    let context = page.links.iter().map(|link| &link.context);
+    context
+        .map(|context| [context.heading, context.column_head, context.row_head].map(words))
+        .collect()
+}
+
+#[test]
+fn the_nearest_heading_above_is_known() {
+    let page = parse(
+        "<a href=0>x</a><h1>Top</h1><a href=1>x</a><h2>Own <a href=2>fish</a></h2><p><a href=3>x</a>",
+    );
+    let headings: Vec<_> = heads(&page)
+        .into_iter()
+        .map(|[heading, ..]| heading)
+        .collect();
+    assert_eq!(headings, ["", "top", "top", "own fish"]);
+}
+
+#[test]
+fn table_heads_are_those_of_the_links_column_and_row() {
+    let page = parse(
+        "<table><tr><th>Name<th colspan=2>Pages<th><a href=0>Notes</a>\
+         <tr><td><a href=1>ada</a><td>1<td><a href=2>x</a><td><a href=3>x</a>\
+         <tr><td>bob<td><table><tr><td><a href=4>x</a></table><td>2<td><a href=5>x</a></table>\
+         <a href=6>x</a>",
+    );
+    let heads: Vec<_> = heads(&page)
+        .into_iter()
+        .map(|[_, column, row]| format!("{column}/{row}"))
+        .collect();
+    let expected = [
+        "/name",
+        "name/",
+        "pages/ada",
+        "notes/ada",
+        "/",
+        "notes/bob",
+        "/",
+    ];
+    assert_eq!(heads, expected);
+}
+
+#[test]
+fn a_large_cell_is_no_head() {
+    let cell = "word<br>".repeat(5);
+    let page = parse(&format!(
+        "<table><tr><td>{cell}<td>Head<tr><td>{cell}<td><a href=0>x</a></table>"
+    ));
+    assert_eq!(heads(&page)[0][1..], ["head", ""]);
+}
+
+#[test]
+fn the_links_own_attributes_are_tokens_without_numbers() {
+    let page = parse("<a rel='Next nofollow' id=Item-17-2 class='b c2' title=t href=x>x</a>");
+    let expected = [
+        "rel:next",
+        "rel:nofollow",
+        "id:item-#-#",
+        "class:b",
+        "class:c#",
+    ];
+    assert_eq!(page.links[0].context.attributes, expected);
+    let many = "c ".repeat(50);
+    let page = parse(&format!(
+        "<a class='{many}' id={} href=x>x</a>",
+        "\u{fc}".repeat(99)
+    ));
+    let attributes = &page.links[0].context.attributes;
+    assert_eq!(attributes.len(), ATTRIBUTES_MAX);
+    assert_eq!(attributes[0].len(), "id:".len() + 40);
+}

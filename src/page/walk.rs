@@ -4,9 +4,10 @@ use html5ever::{LocalName, local_name};
 use url::Url;
 
 use super::arena::{DOCUMENT, Element, NodeKind, Tree};
+use super::context::Surroundings;
 use super::markup;
 use super::writer::{Writer, count};
-use super::{Link, LinkElement, Page, PageLimits, TAG_PATH_MAX};
+use super::{Link, LinkContext, LinkElement, Page, PageLimits, TAG_PATH_MAX};
 use crate::url::CanonicalUrl;
 
 /// The longest title that is kept, in bytes.
@@ -23,6 +24,7 @@ pub(super) fn read_tree(tree: &Tree, url: &CanonicalUrl, limits: &PageLimits) ->
         writer: Writer::new(limits.leaves_max),
         links_max: limits.links_max,
         open: Vec::new(),
+        surroundings: Surroundings::default(),
         has_title: false,
     };
     reader.walk();
@@ -59,6 +61,7 @@ struct Reader<'a> {
     writer: Writer,
     links_max: usize,
     open: Vec<Open>,
+    surroundings: Surroundings,
     has_title: bool,
 }
 
@@ -109,6 +112,7 @@ impl<'a> Reader<'a> {
             Role::Other => {}
         }
         let leaves = self.writer.leaves();
+        self.surroundings.enter(element);
         let link = self.read_link(element);
         self.add_attribute_texts(element);
         if element.is_html && element.name == local_name!("iframe") {
@@ -129,6 +133,10 @@ impl<'a> Reader<'a> {
             && let Some(link) = self.writer.page.links.get_mut(link)
         {
             link.last_leaf = count(self.writer.page.leaf_ends.len()).saturating_sub(1);
+        }
+        if let Some(element) = self.tree.element(open.node) {
+            let (first, end) = (count(open.leaves), count(self.writer.leaves()));
+            self.surroundings.leave(element, first, end);
         }
     }
 
@@ -206,6 +214,7 @@ impl<'a> Reader<'a> {
                 nofollow: false,
                 element: LinkElement::Refresh,
                 tag_path: Vec::new(),
+                context: LinkContext::default(),
             });
         }
     }
@@ -241,6 +250,7 @@ impl<'a> Reader<'a> {
             nofollow: markup::is_nofollow(rel),
             element: kind,
             tag_path: self.tag_path(),
+            context: self.surroundings.of(element),
         })
     }
 

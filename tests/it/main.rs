@@ -12,6 +12,7 @@ mod crash;
 mod critic;
 mod daemon;
 mod demo;
+mod explain;
 mod feedback;
 mod fetch;
 mod judge;

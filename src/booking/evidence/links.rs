@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cursor::{Cursor, put_number, put_size, put_text, utf8};
 use crate::booking::DecodeError;
-use crate::page::{Link, LinkElement, TAG_PATH_MAX};
+use crate::page::{ATTRIBUTES_MAX, LeafSpan, Link, LinkContext, LinkElement, TAG_PATH_MAX};
 use crate::url::CanonicalUrl;
 
 /// The longest entry of the dictionary of directories, in bytes; the rest of a longer one stands in
@@ -27,7 +27,17 @@ const ELEMENTS: [LinkElement; 4] = [
 struct Dictionary<'a> {
     directories: BTreeMap<&'a str, u32>,
     tags: BTreeMap<&'a str, u32>,
+    /// Tag paths, and lists of attributes.
     paths: BTreeMap<&'a [String], u32>,
+    contexts: BTreeMap<Spans, u32>,
+}
+
+/// Heading, column head and row head.
+type Spans = [Option<LeafSpan>; 3];
+
+fn spans(link: &Link) -> Spans {
+    let context = &link.context;
+    [context.heading, context.column_head, context.row_head]
 }
 
 impl<'a> Dictionary<'a> {
@@ -36,7 +46,9 @@ impl<'a> Dictionary<'a> {
         for link in links {
             dictionary.directories.insert(parts(link).0, 0);
             dictionary.paths.insert(&link.tag_path, 0);
-            for tag in &link.tag_path {
+            dictionary.paths.insert(&link.context.attributes, 0);
+            dictionary.contexts.insert(spans(link), 0);
+            for tag in link.tag_path.iter().chain(&link.context.attributes) {
                 dictionary.tags.insert(tag, 0);
             }
         }
@@ -44,6 +56,7 @@ impl<'a> Dictionary<'a> {
             directories,
             tags,
             paths,
+            contexts,
         } = &mut dictionary;
         (0..)
             .zip(directories.values_mut())
@@ -53,6 +66,9 @@ impl<'a> Dictionary<'a> {
             .for_each(|(n, place)| *place = n);
         (0..)
             .zip(paths.values_mut())
+            .for_each(|(n, place)| *place = n);
+        (0..)
+            .zip(contexts.values_mut())
             .for_each(|(n, place)| *place = n);
         dictionary
     }
@@ -80,6 +96,15 @@ impl<'a> Dictionary<'a> {
                 put_number(bytes, self.tags[tag.as_str()]);
             }
         }
+        put_size(bytes, self.contexts.len());
+        for span in self.contexts.keys().flatten() {
+            // 0 is none, so that the number of leaves stands first.
+            let leaves = span.map_or(0, |span| span.last.saturating_sub(span.first) + 1);
+            put_number(bytes, leaves);
+            if let Some(span) = span {
+                put_number(bytes, span.first);
+            }
+        }
     }
 
     fn put_link(&self, bytes: &mut Vec<u8>, link: &Link) {
@@ -95,6 +120,8 @@ impl<'a> Dictionary<'a> {
         put_number(bytes, link.first_leaf);
         put_number(bytes, link.last_leaf.saturating_sub(link.first_leaf));
         put_number(bytes, self.paths[link.tag_path.as_slice()]);
+        put_number(bytes, self.paths[link.context.attributes.as_slice()]);
+        put_number(bytes, self.contexts[&spans(link)]);
         put_number(bytes, self.directories[directory]);
         bytes.extend_from_slice(name.as_bytes());
     }
@@ -134,6 +161,8 @@ pub(super) fn put(bytes: &mut Vec<u8>, links: &[Link]) {
 
 /// The links of a page, not yet read.
 pub(super) struct Links<'a> {
+    /// Since version 2.
+    has_context: bool,
     ends: &'a [u8],
     width: usize,
     dictionary: Cursor<'a>,
@@ -146,13 +175,15 @@ struct Record<'a> {
     first_leaf: u32,
     last_leaf: u32,
     path: usize,
+    /// Attributes and spans.
+    context: Option<(usize, usize)>,
     directory: usize,
     name: &'a str,
 }
 
 impl<'a> Links<'a> {
     /// Takes the links off the cursor.
-    pub(super) fn take(cursor: &mut Cursor<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn take(cursor: &mut Cursor<'a>, has_context: bool) -> Result<Self, DecodeError> {
         let count = cursor.count()?;
         let width = cursor.size()?;
         if !(1..=4).contains(&width) {
@@ -162,6 +193,7 @@ impl<'a> Links<'a> {
         let ends = cursor.bytes(count.saturating_mul(width))?;
         let dictionary = Cursor::new(cursor.bytes(dictionary_bytes)?);
         let mut links = Self {
+            has_context,
             ends,
             width,
             dictionary,
@@ -194,11 +226,18 @@ impl<'a> Links<'a> {
         let last_leaf = first_leaf
             .checked_add(cursor.number()?)
             .ok_or(DecodeError::Evidence("the leaves of a link are wrong"))?;
+        let path = cursor.size()?;
+        let context = if self.has_context {
+            Some((cursor.size()?, cursor.size()?))
+        } else {
+            None
+        };
         Ok(Record {
             flags,
             first_leaf,
             last_leaf,
-            path: cursor.size()?,
+            path,
+            context,
             directory: cursor.size()?,
             name: utf8(cursor.rest())?,
         })
@@ -222,12 +261,12 @@ impl<'a> Links<'a> {
 
     /// Link `link`.
     pub(super) fn link(&self, link: usize) -> Result<Link, DecodeError> {
-        Entries::read(self.dictionary)?.link(&self.record(link)?)
+        Entries::read(self.dictionary, self.has_context)?.link(&self.record(link)?)
     }
 
     /// All links.
     pub(super) fn all(&self) -> Result<Vec<Link>, DecodeError> {
-        let entries = Entries::read(self.dictionary)?;
+        let entries = Entries::read(self.dictionary, self.has_context)?;
         (0..self.len())
             .map(|link| entries.link(&self.record(link)?))
             .collect()
@@ -260,10 +299,11 @@ struct Entries<'a> {
     directories: Vec<String>,
     tags: Vec<&'a str>,
     paths: Vec<Vec<usize>>,
+    contexts: Vec<Spans>,
 }
 
 impl<'a> Entries<'a> {
-    fn read(mut cursor: Cursor<'a>) -> Result<Self, DecodeError> {
+    fn read(mut cursor: Cursor<'a>, has_context: bool) -> Result<Self, DecodeError> {
         let mut directories = Vec::new();
         read_directories(&mut cursor, |text| directories.push(text.to_owned()))?;
         let tags = (0..cursor.count()?)
@@ -272,32 +312,52 @@ impl<'a> Entries<'a> {
         let paths = (0..cursor.count()?)
             .map(|_| {
                 let length = cursor.size()?;
-                if length > TAG_PATH_MAX {
+                if length > TAG_PATH_MAX.max(ATTRIBUTES_MAX) {
                     return Err(DecodeError::Evidence("a tag path is too long"));
                 }
                 (0..length).map(|_| cursor.size()).collect()
             })
             .collect::<Result<_, _>>()?;
+        let contexts = if has_context { cursor.count()? } else { 0 };
+        let contexts = (0..contexts)
+            .map(|_| Ok([span(&mut cursor)?, span(&mut cursor)?, span(&mut cursor)?]))
+            .collect::<Result<_, DecodeError>>()?;
         Ok(Self {
             directories,
             tags,
             paths,
+            contexts,
+        })
+    }
+
+    /// The texts of entry `path` of the paths.
+    fn texts(&self, path: usize) -> Option<Vec<String>> {
+        let tags = self.paths.get(path)?.iter();
+        tags.map(|tag| self.tags.get(*tag).map(|tag| (*tag).to_owned()))
+            .collect()
+    }
+
+    fn context(&self, record: &Record<'_>) -> Option<LinkContext> {
+        let Some((attributes, spans)) = record.context else {
+            return Some(LinkContext::default());
+        };
+        let [heading, column_head, row_head] = *self.contexts.get(spans)?;
+        Some(LinkContext {
+            heading,
+            column_head,
+            row_head,
+            attributes: self.texts(attributes)?,
         })
     }
 
     fn link(&self, record: &Record<'_>) -> Result<Link, DecodeError> {
-        let no_entry = DecodeError::Evidence(NO_ENTRY);
-        let (Some(directory), Some(path)) = (
+        let (Some(directory), Some(tag_path), Some(context)) = (
             self.directories.get(record.directory),
-            self.paths.get(record.path),
+            self.texts(record.path),
+            self.context(record),
         ) else {
-            return Err(no_entry);
+            return Err(DecodeError::Evidence(NO_ENTRY));
         };
-        let tag_path = path
-            .iter()
-            .map(|tag| self.tags.get(*tag).map(|tag| (*tag).to_owned()))
-            .collect::<Option<_>>()
-            .ok_or(no_entry)?;
         if record.flags >= NOFOLLOW << 1 {
             return Err(DecodeError::Evidence("a link has unknown flags"));
         }
@@ -308,6 +368,18 @@ impl<'a> Entries<'a> {
             nofollow: record.flags & NOFOLLOW != 0,
             element: ELEMENTS[usize::from(record.flags & (NOFOLLOW - 1))],
             tag_path,
+            context,
         })
     }
+}
+
+fn span(cursor: &mut Cursor<'_>) -> Result<Option<LeafSpan>, DecodeError> {
+    let Some(more) = cursor.number()?.checked_sub(1) else {
+        return Ok(None);
+    };
+    let first = cursor.number()?;
+    let last = first
+        .checked_add(more)
+        .ok_or(DecodeError::Evidence("the leaves of a head are wrong"))?;
+    Ok(Some(LeafSpan { first, last }))
 }

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::page::{DocumentKind, LinkElement, PageLimits, PageSource};
+use crate::page::{
+    ATTRIBUTES_MAX, DocumentKind, LeafSpan, LinkContext, LinkElement, PageLimits, PageSource,
+};
 
 fn page(html: &str) -> Page {
     let url = CanonicalUrl::parse("http://h.test/dir/page?q").unwrap();
@@ -57,11 +59,49 @@ fn a_link_is_read_without_what_stands_behind_the_links() {
 }
 
 #[test]
-fn the_bytes_of_version_1_stay_as_they_are() {
+fn the_bytes_of_version_2_stay_as_they_are() {
+    let mut small = page("<title>ab</title><body><h1>ab</h1><a href=/x rel=up>cd ab</a>");
+    small.links[0].element = LinkElement::Area;
+    let expected: &[&[u8]] = &[
+        // version, one link, offsets of one byte, 46 bytes of dictionary, the end of the record
+        &[2, 1, 1, 46, 8],
+        // one directory that shares nothing; tags and attributes; two lists of them
+        &[1, 0, 14],
+        b"http://h.test/",
+        &[3, 4],
+        b"body",
+        &[4],
+        b"html",
+        &[6],
+        b"rel:up",
+        &[2, 2, 0, 1, 1, 2],
+        // one context: a heading of one leaf from leaf 0, no heads
+        &[1, 1, 0, 0, 0],
+        // area, first leaf 1, no further leaf, path 0, attributes 1, context 0, directory 0
+        &[1, 1, 0, 0, 1, 0, 0],
+        b"x",
+        // nothing dropped, title, character set, no flags
+        &[0, 2],
+        b"ab",
+        &[5],
+        b"UTF-8",
+        &[0],
+        // vocabulary
+        &[2, 2],
+        b"ab",
+        &[2],
+        b"cd",
+        // a new word in the title; the first, a new one and the first in the text; leaves of one and two
+        &[1, 0, 3, 1, 0, 1, 2, 1, 2],
+    ];
+    assert_eq!(encode(&small), expected.concat());
+}
+
+#[test]
+fn what_version_1_wrote_is_still_read() {
     let mut small = page("<title>ab</title><body><a href=/x>cd ab</a>");
     small.links[0].element = LinkElement::Area;
-    let bytes = encode(&small);
-    let expected: &[&[u8]] = &[
+    let written: &[&[u8]] = &[
         // version, one link, offsets of one byte, 32 bytes of dictionary, the end of the record
         &[1, 1, 1, 32, 6],
         // one directory that shares nothing, two tags, one path
@@ -89,7 +129,7 @@ fn the_bytes_of_version_1_stay_as_they_are() {
         // a new word in the title; a new one and the first in the text; one leaf of two words
         &[1, 0, 2, 0, 1, 1, 2],
     ];
-    assert_eq!(bytes, expected.concat());
+    assert_eq!(decode(&written.concat()).unwrap(), small);
 }
 
 #[test]
@@ -101,7 +141,7 @@ fn another_version_and_cut_bytes_are_refused() {
     let longer = [&bytes[..], &[0]].concat();
     assert!(decode(&longer).is_err());
     let mut newer = bytes;
-    newer[0] = 2;
+    newer[0] = VERSION + 1;
     for error in [decode(&newer).unwrap_err(), link(&newer, 0).unwrap_err()] {
         assert!(error.to_string().contains("another version"), "{error}");
     }
@@ -132,15 +172,31 @@ fn any_link(leaves: u32) -> impl Strategy<Value = Link> {
     let path = prop::collection::vec("[a-z]{1,4}(#[a-z]{0,3})?", 0..=8);
     let target =
         "https?://[a-c]{1,2}\\.test(:81)?/([a-c\u{fc}]{1,2}/){0,3}[a-z]{0,3}(\\?[a-z/]{0,4})?";
-    let span = (0..leaves, 0..leaves);
-    (target, span, any::<bool>(), element, path).prop_map(
-        |(target, span, nofollow, element, tag_path)| Link {
+    let span = move || {
+        (0..leaves, 0..leaves).prop_map(|(a, b)| LeafSpan {
+            first: a.min(b),
+            last: a.max(b),
+        })
+    };
+    let heads = [span(), span(), span()].map(prop::option::of);
+    let attributes = prop::collection::vec("(rel|class):[a-z#]{1,4}", 0..=ATTRIBUTES_MAX);
+    let context = (heads, attributes).prop_map(|([heading, column_head, row_head], attributes)| {
+        LinkContext {
+            heading,
+            column_head,
+            row_head,
+            attributes,
+        }
+    });
+    (target, span(), any::<bool>(), element, path, context).prop_map(
+        |(target, span, nofollow, element, tag_path, context)| Link {
             target: CanonicalUrl::from_stored(target),
-            first_leaf: span.0.min(span.1),
-            last_leaf: span.0.max(span.1),
+            first_leaf: span.first,
+            last_leaf: span.last,
             nofollow,
             element,
             tag_path,
+            context,
         },
     )
 }
@@ -185,8 +241,10 @@ proptest! {
     #[test]
     fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         read_all(&bytes);
-        let versioned = [&[VERSION][..], &bytes].concat();
-        read_all(&versioned);
+        for version in 1..=VERSION {
+            let versioned = [&[version][..], &bytes].concat();
+            read_all(&versioned);
+        }
     }
 
     #[test]

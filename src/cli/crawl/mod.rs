@@ -1,5 +1,6 @@
 //! `apprentice crawl`: each subcommand is a client of the daemon.
 
+mod explain;
 mod feedback;
 mod frontier;
 mod judge;
@@ -54,6 +55,8 @@ pub(super) enum Command {
     Learners(learners::Args),
     /// All that is known of one URL
     Url(url::Args),
+    /// Why a link scores as it does: the features of each link to it, with their weights
+    Explain(explain::Args),
     /// Say of judged pages whether they were judged right; the crawl's critic learns it
     Feedback(feedback::Args),
     /// Write the crawl's critic, with all that it has learned, to a model file
@@ -78,6 +81,7 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Frontier(args) => frontier::run(daemon, args).await,
         Command::Learners(args) => learners::run(daemon, args).await,
         Command::Url(args) => url::run(daemon, args).await,
+        Command::Explain(args) => explain::run(daemon, args).await,
         Command::Feedback(args) => feedback::run(daemon, args).await,
         Command::ExportCritic(args) => feedback::export(daemon, args).await,
         Command::Pages(args) => pages::run(daemon, args).await,

@@ -40,7 +40,7 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
     })
 }
 
-fn render(report: &v1::UrlReport) -> String {
+pub(super) fn render(report: &v1::UrlReport) -> String {
     let state = match report.state() {
         v1::UrlState::Waiting => "waiting",
         v1::UrlState::Leased => "being fetched",

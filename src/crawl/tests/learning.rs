@@ -115,3 +115,36 @@ async fn the_target_of_a_redirect_is_learned_from_and_ordered_like_the_link() {
     let (moved, lost) = (moved.count(), sands(&pages));
     assert!(moved >= 30 && lost <= 20, "{moved} moved, {lost} lost");
 }
+
+#[tokio::test]
+async fn a_score_is_explained_in_parts_that_add_up_to_it() {
+    for order in ["baseline", "baseline-first", "breadth-first", "nb", "ftrl"] {
+        let crawl = hubs(order);
+        crawl
+            .live(|handle| async move {
+                until_finished(&handle).await;
+                let waiting = handle.head(8).await.unwrap();
+                let mut ids: Vec<_> = waiting.iter().map(|link| link.id).collect();
+                ids.push(url("hub/2").id());
+                ids.push(url("r0/0").id());
+                for id in ids {
+                    let reasons = handle.explain(id).await.unwrap().unwrap();
+                    assert_eq!(reasons.order, order);
+                    assert_eq!(reasons.epoch > 0, matches!(order, "nb" | "ftrl"));
+                    assert_eq!(
+                        reasons.leased_priority.is_some(),
+                        reasons.known.waiting.is_none()
+                    );
+                    let (_, said) = &reasons.parents[0];
+                    let said = said.as_ref().unwrap();
+                    let sum: f32 = said.parts.iter().map(|(_, part)| part).sum();
+                    assert!((sum - said.score).abs() < 1e-4, "{order}: {said:?}");
+                }
+                let seed = handle.explain(url("hub/0").id()).await.unwrap().unwrap();
+                assert_eq!(seed.parents[0].1, None, "nobody scored a seed");
+                let unknown = handle.explain(url("x/y").id()).await.unwrap();
+                assert!(unknown.is_none());
+            })
+            .await;
+    }
+}

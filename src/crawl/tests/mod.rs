@@ -285,7 +285,7 @@ fn pages_of(store: &dyn FrontierStore) -> Vec<String> {
 /// The memory that the log gives.
 fn frontier_of(store: &dyn FrontierStore, spec: &v1::CrawlSpec) -> Frontier {
     let spec = Spec::check(spec).unwrap();
-    let params = spec.tuning.frontier_params(spec.order);
+    let params = spec.tuning.frontier_params(spec.order, spec.combine);
     let mut frontier = Frontier::new(params, HostCalendar::default());
     for (seq, event) in (1..).zip(events_of(store)) {
         frontier.admit(Seq(seq), &event);

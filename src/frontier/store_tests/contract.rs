@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Step, Subject, assert_holds, bare, booking, fill, sample, scanned, url};
 use crate::booking::{Reference, Seq, evidence};
-use crate::page::{Link, LinkElement, Page};
+use crate::page::{Link, LinkContext, LinkElement, Page};
 
 pub(super) fn what_was_appended_can_be_read_at_once<S: Subject>() {
     let (_home, store) = S::fresh();
@@ -107,6 +107,7 @@ pub(super) fn a_page_is_read_from_its_evidence<S: Subject>() {
             nofollow: false,
             element: LinkElement::Anchor,
             tag_path: vec!["p".into()],
+            context: LinkContext::default(),
         }],
         charset: "UTF-8",
         ..Page::default()

@@ -56,6 +56,7 @@ impl Open {
         let all = self.offers.iter().map(|(_, priority)| *priority);
         match combine {
             Combine::First => self.offers[0].1,
+            Combine::Mean | Combine::NoisyOr => unreachable!("the random crawls have none"),
             Combine::Best => all.fold(f32::NEG_INFINITY, f32::max),
         }
     }

@@ -53,6 +53,40 @@ fn a_score_is_never_given_to_a_link_that_took_the_place_of_another() {
 }
 
 #[test]
+fn a_mean_is_that_of_all_pages_and_may_fall() {
+    let mut crawl = Crawl::new(FrontierParams {
+        combine: Combine::Mean,
+        ..params()
+    });
+    crawl.seed(&["a/1", "b/1"], 9.0);
+    let (first, second) = (crawl.lease(), crawl.lease());
+    crawl.page(
+        first,
+        &[("t/1", 4.0, None), ("t/2", 3.0, None), ("t/1", 4.0, None)],
+    );
+    crawl.page(second, &[("t/1", -2.0, None), ("a/1", -5.0, None)]);
+    let link = crawl.waiting("t/1");
+    // A page counts once.
+    assert!((link.priority - 1.0).abs() < 1e-6, "{link:?}");
+    crawl.assert_equals_its_log();
+    let scores = [
+        ("t/2", at(2, 1), 1.0),
+        ("t/1", at(2, 0), 6.0),
+        ("t/1", at(2, 2), 99.0),
+        ("t/1", at(3, 0), 0.0),
+    ];
+    let rescoring = rescored(&crawl, &scores);
+    crawl.params.delay = Duration::ZERO;
+    crawl.frontier.set_params(crawl.params);
+    // t/2 has 3, and t/1 has fallen from 4 to 1.
+    assert_eq!(crawl.frontier.head(9, crawl.now).len(), 2);
+    let head = crawl.frontier.head(1, crawl.now);
+    assert_eq!(head[0].id, url("t/2").id());
+    crawl.frontier.put_in_force(&rescoring);
+    assert_eq!(crawl.drain(), ["t/1", "t/2"]);
+}
+
+#[test]
 fn where_the_first_page_alone_counts_another_page_does_not() {
     let mut crawl = Crawl::new(FrontierParams {
         combine: Combine::First,

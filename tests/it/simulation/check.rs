@@ -74,7 +74,7 @@ fn requests_booked(events: &[Event]) -> Asked {
 
 fn frontier_of(spec: &v1::CrawlSpec, events: &[Event]) -> Frontier {
     let spec = Spec::check(spec).unwrap();
-    let params = spec.tuning.frontier_params(spec.order);
+    let params = spec.tuning.frontier_params(spec.order, spec.combine);
     let mut frontier = Frontier::new(params, HostCalendar::default());
     for (seq, event) in (1..).zip(events) {
         frontier.admit(Seq(seq), event);
