@@ -12,7 +12,8 @@ use linfa::traits::{Fit, FitWith, Predict, PredictInplace};
 use ndarray::{Array1, Array2};
 
 use crate::critic::batch::best_classes;
-use crate::critic::sparse::{Bag, SparseCounts, index, whole};
+use crate::critic::sparse::{Bag, SparseCounts};
+use crate::critic::tally::tally;
 use crate::critic::weights::Postings;
 
 /// More classes than this cannot be told apart by a [`ClassId`](crate::critic::ClassId).
@@ -175,48 +176,9 @@ where
         if let Some(label) = labels.iter().find(|label| **label >= CLASSES_MAX) {
             return Err(SparseNbError::TooManyClasses(*label));
         }
-        model.add(batch_of(records, labels.iter().copied()));
+        model.add(tally(records.as_matrix(), labels.iter().copied()));
         Ok(model)
     }
-}
-
-/// Sums the documents of each class, terms rising.
-///
-/// Class by class over one dense row of sums, so that no list of terms is ever sorted as a whole.
-fn batch_of(records: &SparseCounts, labels: impl Iterator<Item = usize>) -> Vec<ClassCounts> {
-    let mut members: Vec<Vec<usize>> = Vec::new();
-    for (document, label) in labels.enumerate() {
-        if members.len() <= label {
-            members.resize_with(label + 1, Vec::new);
-        }
-        members[label].push(document);
-    }
-    let matrix = records.as_matrix();
-    let mut sums = vec![0_u64; matrix.cols()];
-    let mut touched = Vec::new();
-    let sum = |documents: Vec<usize>| {
-        for document in &documents {
-            let Some(row) = matrix.outer_view(*document) else {
-                continue;
-            };
-            for (term, count) in row.iter().filter(|(_, count)| **count > 0.0) {
-                if sums[term] == 0 {
-                    touched.push(term);
-                }
-                sums[term] += u64::from(whole(*count));
-            }
-        }
-        touched.sort_unstable();
-        let terms = touched
-            .drain(..)
-            .map(|term| (index(term), std::mem::take(&mut sums[term])));
-        ClassCounts {
-            terms: terms.collect(),
-            documents: documents.len() as u64,
-            background: 0,
-        }
-    };
-    members.into_iter().map(sum).collect()
 }
 
 /// What is known of one class.

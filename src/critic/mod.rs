@@ -34,6 +34,7 @@ mod reserve;
 mod shift;
 mod sparse;
 mod split;
+mod tally;
 mod teach;
 mod trainer;
 mod training;
