@@ -10,8 +10,9 @@ counts.svm comes from `apprentice critic counts MODEL EXAMPLES --out DIR` or fro
 equal: each K-th document is predicted from the others by both, same counts, same vocabulary, flat
 priors, float64 on both sides of the comparison; every difference is printed with its margin.
 time: both fit all documents and predict all of them from counts that lie in memory (CSR). Timed are
-MultinomialNB.fit and .predict there, Fit::fit and Predict::predict here, by the clock, best and median
-of as many rounds as ten seconds hold. The logarithms are taken in fit there and in each predict here.
+MultinomialNB.fit and .predict there, here Fit::fit with SparseNb::labeller, which takes the logarithms
+as fit does there, and Labeller::predict, by the clock, best and median of as many rounds as ten seconds
+hold.
 scikit-learn uses one core; fit here as well, predict two where that is worth its while (with
 `taskset -c 0` before the command it has one). Reading the file is not timed on either side. The labels
 of all documents are compared.

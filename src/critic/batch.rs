@@ -4,57 +4,110 @@
 //! many documents only some classes at a time are scored, so few that their sums stay in registers and
 //! their weights of all terms in the cache, for all documents; each keeps the best class so far.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::thread;
 
+use linfa::traits::Predict;
+use ndarray::Array1;
 use pulp::bytemuck::cast_slice;
 use pulp::{Arch, Scalar256b, Simd, WithSimd};
 use sprs::CsMat;
 
 use crate::critic::bayes::{ClassCounts, SparseNb};
+use crate::critic::sparse::SparseCounts;
 use crate::critic::weights::{Background, Logs, log_priors, log_totals, narrow};
 
 /// Vectors of sums that fit into the registers of any machine beside what else is needed.
 const VECTORS_MAX: usize = 6;
-/// A core of its own is worth its while for so many products of a vector: 0.1 ms or so, against the
-/// 0.03 that it takes to start a thread.
-const PRODUCTS_A_CORE: usize = 200_000;
+/// Weights that would be larger are not kept. Holds 670 classes with 50,000 terms.
+const KEPT_BYTES_MAX: usize = 128 << 20;
+/// A core of its own is worth its while for so many products of a vector: 0.5 ms or so. To start a thread
+/// takes a tenth of that, and ten times as long when the core is busy with something else.
+const PRODUCTS_A_CORE: usize = 1_000_000;
 
-/// For each row of `documents` the number of its best class; of equally good ones the first. Terms that
-/// the model does not have count for nothing.
-pub(super) fn best_classes(model: &SparseNb, documents: &CsMat<f32>) -> Vec<usize> {
-    let machine = Arch::new();
-    let lanes = dispatch(machine, Lanes);
-    let vectors = vectors_for(model.classes.len(), lanes);
-    let width = vectors * lanes;
-    let made = Made::of(model);
-    let mut best = vec![(0, f64::NEG_INFINITY); documents.rows()];
-    let mut weights = vec![0.0; model.terms * width];
-    let part = documents_a_core(documents, vectors);
-    for first in (0..model.classes.len()).step_by(width) {
-        made.fill(first, width, &mut weights);
-        let priors = &made.priors[first..made.priors.len().min(first + width)];
-        let pass = |(start, best)| Pass {
-            documents,
-            start,
-            best,
-            weights: &weights,
-            vectors,
-            priors,
-            first,
-        };
-        let mut passes = (0..).step_by(part).zip(best.chunks_mut(part)).map(pass);
-        let own = passes.next();
-        thread::scope(|scope| {
-            for pass in passes {
-                scope.spawn(move || dispatch(machine, pass));
-            }
-            if let Some(pass) = own {
-                dispatch(machine, pass);
-            }
-        });
+/// Finds the best classes of documents, any number of times: the weights are derived once, when it is
+/// made.
+#[derive(Debug)]
+pub struct Labeller<'a> {
+    made: Made<'a>,
+    machine: Arch,
+    /// Vectors of classes that are scored at a time.
+    vectors: usize,
+    /// As many classes.
+    width: usize,
+    /// The weights of each block of classes; none if all of them would be too large. They are written
+    /// down anew for each batch of documents then.
+    kept: Vec<Vec<f32>>,
+}
+
+impl<'a> Labeller<'a> {
+    pub(super) fn of(model: &'a SparseNb) -> Self {
+        Self::within(KEPT_BYTES_MAX, model)
     }
-    best.into_iter().map(|(class, _)| class).collect()
+
+    fn within(kept_bytes_max: usize, model: &'a SparseNb) -> Self {
+        let machine = Arch::new();
+        let lanes = dispatch(machine, Lanes);
+        let vectors = vectors_for(model.classes.len(), lanes);
+        let width = vectors * lanes;
+        let made = Made::of(model);
+        let entries = model.terms.saturating_mul(model.classes.len());
+        let kept = if entries.saturating_mul(size_of::<f32>()) <= kept_bytes_max {
+            let blocks = (0..model.classes.len()).step_by(width);
+            blocks.map(|first| made.weights(first, width)).collect()
+        } else {
+            Vec::new()
+        };
+        Self {
+            made,
+            machine,
+            vectors,
+            width,
+            kept,
+        }
+    }
+
+    /// For each row of `documents` the number of its best class; of equally good ones the first. Terms
+    /// that the model does not have count for nothing.
+    fn best_classes(&self, documents: &CsMat<f32>) -> Vec<usize> {
+        let mut best = vec![(0, f64::NEG_INFINITY); documents.rows()];
+        let part = documents_a_core(documents, self.vectors);
+        for (block, priors) in self.made.priors.chunks(self.width).enumerate() {
+            let first = block * self.width;
+            let weights = match self.kept.get(block) {
+                Some(weights) => Cow::Borrowed(weights),
+                None => Cow::Owned(self.made.weights(first, self.width)),
+            };
+            let pass = |(start, best)| Pass {
+                documents,
+                start,
+                best,
+                weights: &weights,
+                vectors: self.vectors,
+                priors,
+                first,
+            };
+            let mut passes = (0..).step_by(part).zip(best.chunks_mut(part)).map(pass);
+            let own = passes.next();
+            thread::scope(|scope| {
+                for pass in passes {
+                    scope.spawn(move || dispatch(self.machine, pass));
+                }
+                if let Some(pass) = own {
+                    dispatch(self.machine, pass);
+                }
+            });
+        }
+        best.into_iter().map(|(class, _)| class).collect()
+    }
+}
+
+// linfa's blanket covers dense arrays and whole data sets only.
+impl Predict<&SparseCounts, Array1<usize>> for Labeller<'_> {
+    fn predict(&self, records: &SparseCounts) -> Array1<usize> {
+        self.best_classes(records.as_matrix()).into()
+    }
 }
 
 /// As the machine does it best. Vectors of eight are told to the compiler where it has none of that
@@ -91,6 +144,7 @@ fn documents_a_core(documents: &CsMat<f32>, vectors: usize) -> usize {
 }
 
 /// What all blocks of classes need.
+#[derive(Debug)]
 struct Made<'a> {
     classes: &'a [ClassCounts],
     background: Background,
@@ -143,24 +197,24 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// Writes the weights of `width` classes from `first` on, term by term.
-    fn fill(&self, first: usize, width: usize, weights: &mut [f32]) {
+    /// The weights of `width` classes from `first` on, term by term.
+    fn weights(&self, first: usize, width: usize) -> Vec<f32> {
         let totals = self.totals.iter().skip(first).take(width);
         let mut unseen: Vec<f32> = totals
             .map(|total| narrow(self.logs.zero() - total))
             .collect();
         unseen.resize(width, 0.0);
-        for (row, shift) in weights.chunks_exact_mut(width).zip(&self.shifts) {
+        let mut weights = Vec::with_capacity(self.shifts.len() * width);
+        for shift in &self.shifts {
             let shift = narrow(*shift);
-            for (weight, unseen) in row.iter_mut().zip(&unseen) {
-                *weight = unseen - shift;
-            }
+            weights.extend(unseen.iter().map(|unseen| unseen - shift));
         }
         for class in first..self.classes.len().min(first + width) {
             self.weights_of(class, |term, weight| {
                 weights[term * width + class - first] = narrow(weight - self.shifts[term]);
             });
         }
+        weights
     }
 }
 
@@ -206,12 +260,13 @@ impl WithSimd for Pass<'_> {
 impl Pass<'_> {
     #[inline(always)]
     fn run<S: Simd, const VECTORS: usize>(self, simd: S) {
+        let (weights, _) = S::as_simd_f32s(self.weights);
+        let (weights, _) = weights.as_chunks::<VECTORS>();
         for (document, best) in (self.start..).zip(self.best.iter_mut()) {
             let Some(document) = self.documents.outer_view(document) else {
                 continue;
             };
-            let sums: [S::f32s; VECTORS] =
-                sums(simd, self.weights, document.indices(), document.data());
+            let sums = sums(simd, weights, document.indices(), document.data());
             let sums: &[f32] = cast_slice(&sums);
             for (place, (sum, prior)) in sums.iter().zip(self.priors).enumerate() {
                 let score = prior + f64::from(*sum);
@@ -232,19 +287,16 @@ impl Pass<'_> {
 )]
 fn sums<S: Simd, const VECTORS: usize>(
     simd: S,
-    weights: &[f32],
+    weights: &[[S::f32s; VECTORS]],
     terms: &[usize],
     counts: &[f32],
 ) -> [S::f32s; VECTORS] {
-    let width = VECTORS * S::F32_LANES;
     let add = |sums: &mut [S::f32s; VECTORS], term: usize, n: f32| {
-        let row = weights.get(term * width..).unwrap_or_default();
-        let (row, _) = S::as_simd_f32s(row);
-        let Some(row) = row.first_chunk::<VECTORS>() else {
+        let Some(weights) = weights.get(term) else {
             return;
         };
         let n = simd.splat_f32s(n);
-        for (sum, weight) in sums.iter_mut().zip(row) {
+        for (sum, weight) in sums.iter_mut().zip(weights) {
             // Not fused: the same labels on all machines.
             *sum = simd.add_f32s(*sum, simd.mul_f32s(n, *weight));
         }
@@ -278,11 +330,10 @@ mod tests {
 
     use super::*;
     use crate::critic::bayes::{ClassCounts, Priors};
-    use crate::critic::sparse::SparseCounts;
     use crate::critic::weights::Postings;
 
     proptest! {
-        /// Up to 70 classes: more than one block of them.
+        /// Up to 70 classes: more than one block of them, whose weights are kept or are not.
         #[test]
         fn the_best_class_is_that_of_the_scores(
             classes in prop::collection::vec(prop::collection::vec(0..9_u64, 6), 1..70),
@@ -298,7 +349,8 @@ mod tests {
             };
             let bag: Vec<(u32, u32)> = bag.into_iter().collect();
             let counts = SparseCounts::from_bags(6, [bag.as_slice()]).unwrap();
-            let said = best_classes(&model, counts.as_matrix())[0];
+            let said = Labeller::of(&model).predict(&counts)[0];
+            prop_assert_eq!(Labeller::within(0, &model).predict(&counts)[0], said);
             let mut scores = Vec::new();
             Postings::of(&model).score(&bag, &mut scores);
             let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -11,7 +11,7 @@ use linfa::param_guard::ParamGuard;
 use linfa::traits::{Fit, FitWith, Predict, PredictInplace};
 use ndarray::{Array1, Array2};
 
-use crate::critic::batch::best_classes;
+use crate::critic::batch::Labeller;
 use crate::critic::sparse::{Bag, SparseCounts};
 use crate::critic::tally::tally;
 use crate::critic::weights::Postings;
@@ -272,6 +272,11 @@ impl SparseNb {
         }
     }
 
+    /// Derives the weights, to find the best classes of more than one batch of documents.
+    pub fn labeller(&self) -> Labeller<'_> {
+        Labeller::of(self)
+    }
+
     /// ln Pr(class) + ln Pr(document | class) for each document (row) and class (column), without
     /// the multinomial coefficient, which is the same for all classes.
     ///
@@ -292,12 +297,10 @@ impl SparseNb {
 }
 
 impl PredictInplace<SparseCounts, Array1<usize>> for SparseNb {
-    /// The best class of each document; of equally good ones the first.
+    /// The best class of each document; of equally good ones the first. Who has more than one batch of
+    /// documents asks a [`Labeller`] instead.
     fn predict_inplace<'a>(&'a self, records: &'a SparseCounts, labels: &mut Array1<usize>) {
-        let best = best_classes(self, records.as_matrix());
-        for (label, best) in labels.iter_mut().zip(best) {
-            *label = best;
-        }
+        *labels = self.labeller().predict(records);
     }
 
     fn default_target(&self, records: &SparseCounts) -> Array1<usize> {
@@ -308,9 +311,7 @@ impl PredictInplace<SparseCounts, Array1<usize>> for SparseNb {
 // linfa's blanket covers dense arrays and whole data sets only.
 impl Predict<&SparseCounts, Array1<usize>> for SparseNb {
     fn predict(&self, records: &SparseCounts) -> Array1<usize> {
-        let mut labels = self.default_target(records);
-        self.predict_inplace(records, &mut labels);
-        labels
+        self.labeller().predict(records)
     }
 }
 

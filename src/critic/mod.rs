@@ -44,6 +44,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+pub use batch::Labeller;
 pub use bayes::{
     CLASSES_MAX, ClassCounts, Priors, SparseNb, SparseNbError, SparseNbParams, SparseNbValidParams,
 };

@@ -24,9 +24,7 @@ pub(super) fn tally(
         let mut entries = 0;
         let views = members.iter().filter_map(|row| documents.outer_view(*row));
         for document in views.clone() {
-            for (term, n) in document.indices().iter().zip(document.data()) {
-                sums[*term] += f64::from(*n);
-            }
+            add(&mut sums, document.indices(), document.data());
             entries += document.nnz();
         }
         let terms = if entries.saturating_mul(SCAN_GAIN) > sums.len() {
@@ -44,6 +42,12 @@ pub(super) fn tally(
     tally.collect()
 }
 
+fn add(sums: &mut [f64], terms: &[usize], counts: &[f32]) {
+    for (term, n) in terms.iter().zip(counts) {
+        sums[*term] += f64::from(*n);
+    }
+}
+
 /// The numbers of the documents of each class.
 fn members_of(labels: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = Vec::new();
@@ -56,14 +60,17 @@ fn members_of(labels: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     members
 }
 
-/// Takes all sums above 0 out.
+/// Takes all sums above 0 out. Each term is written down and kept if it has a sum: whether the next
+/// one has is nothing that the processor could guess.
 fn scanned(sums: &mut [f64]) -> Vec<(u32, u64)> {
-    let mut terms = Vec::with_capacity(sums.iter().filter(|sum| **sum > 0.0).count());
+    let mut terms = vec![(0, 0); sums.iter().filter(|sum| **sum > 0.0).count() + 1];
+    let mut kept = 0;
     for (term, sum) in sums.iter_mut().enumerate() {
-        if *sum > 0.0 {
-            terms.push((index(term), count(std::mem::take(sum))));
-        }
+        terms[kept] = (index(term), count(*sum));
+        kept += usize::from(*sum > 0.0);
+        *sum = 0.0;
     }
+    terms.truncate(kept);
     terms
 }
 
