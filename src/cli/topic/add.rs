@@ -145,13 +145,13 @@ fn look(args: &Args) -> anyhow::Result<(Given, Vec<CanonicalUrl>)> {
 }
 
 async fn fetch(args: &Args, urls: Vec<CanonicalUrl>) -> anyhow::Result<()> {
-    let fetched = args.fetched();
+    let (fetching, fetched) = (args.fetching.ready()?, args.fetched());
     complain(&format!(
         "fetching {} into {}",
         count_of(urls.len() as u64, "page"),
         fetched.display()
     ));
-    let report = args.fetching.ready()?.run(&fetched, false, urls).await?;
+    let report = fetching.run(&fetched, false, urls).await?;
     anyhow::ensure!(
         !report.stopped,
         "stopped; the same command goes on from what is in {}",
