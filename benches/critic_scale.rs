@@ -312,6 +312,8 @@ fn time(file: &str, alpha: f64, out: &str) {
         rounds.sort_by(f64::total_cmp);
         println!("{what}: {:.6} {:.6}", rounds[0], rounds[rounds.len() / 2]);
     }
-    let lines: String = said.iter().map(|label| format!("{label}\n")).collect();
-    fs::write(out, lines).unwrap();
+    let mut lines = BufWriter::new(fs::File::create(out).unwrap());
+    for label in &said {
+        writeln!(lines, "{label}").unwrap();
+    }
 }
