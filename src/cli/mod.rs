@@ -11,6 +11,8 @@ mod critic;
 mod daemon;
 mod demo;
 mod exit;
+mod fetch_progress;
+mod fetching;
 mod lab;
 mod output;
 mod taxonomy;

@@ -11,8 +11,9 @@ use linfa::param_guard::ParamGuard;
 use linfa::traits::{Fit, FitWith, Predict, PredictInplace};
 use ndarray::{Array1, Array2};
 
-use crate::critic::batch::best_classes;
-use crate::critic::sparse::{Bag, SparseCounts, index, whole};
+use crate::critic::batch::Labeller;
+use crate::critic::sparse::{Bag, SparseCounts};
+use crate::critic::tally::tally;
 use crate::critic::weights::Postings;
 
 /// More classes than this cannot be told apart by a [`ClassId`](crate::critic::ClassId).
@@ -175,48 +176,9 @@ where
         if let Some(label) = labels.iter().find(|label| **label >= CLASSES_MAX) {
             return Err(SparseNbError::TooManyClasses(*label));
         }
-        model.add(batch_of(records, labels.iter().copied()));
+        model.add(tally(records.as_matrix(), labels.iter().copied()));
         Ok(model)
     }
-}
-
-/// Sums the documents of each class, terms rising.
-///
-/// Class by class over one dense row of sums, so that no list of terms is ever sorted as a whole.
-fn batch_of(records: &SparseCounts, labels: impl Iterator<Item = usize>) -> Vec<ClassCounts> {
-    let mut members: Vec<Vec<usize>> = Vec::new();
-    for (document, label) in labels.enumerate() {
-        if members.len() <= label {
-            members.resize_with(label + 1, Vec::new);
-        }
-        members[label].push(document);
-    }
-    let matrix = records.as_matrix();
-    let mut sums = vec![0_u64; matrix.cols()];
-    let mut touched = Vec::new();
-    let sum = |documents: Vec<usize>| {
-        for document in &documents {
-            let Some(row) = matrix.outer_view(*document) else {
-                continue;
-            };
-            for (term, count) in row.iter().filter(|(_, count)| **count > 0.0) {
-                if sums[term] == 0 {
-                    touched.push(term);
-                }
-                sums[term] += u64::from(whole(*count));
-            }
-        }
-        touched.sort_unstable();
-        let terms = touched
-            .drain(..)
-            .map(|term| (index(term), std::mem::take(&mut sums[term])));
-        ClassCounts {
-            terms: terms.collect(),
-            documents: documents.len() as u64,
-            background: 0,
-        }
-    };
-    members.into_iter().map(sum).collect()
 }
 
 /// What is known of one class.
@@ -310,6 +272,11 @@ impl SparseNb {
         }
     }
 
+    /// Derives the weights, to find the best classes of more than one batch of documents.
+    pub fn labeller(&self) -> Labeller<'_> {
+        Labeller::of(self)
+    }
+
     /// ln Pr(class) + ln Pr(document | class) for each document (row) and class (column), without
     /// the multinomial coefficient, which is the same for all classes.
     ///
@@ -330,12 +297,10 @@ impl SparseNb {
 }
 
 impl PredictInplace<SparseCounts, Array1<usize>> for SparseNb {
-    /// The best class of each document; of equally good ones the first.
+    /// The best class of each document; of equally good ones the first. Who has more than one batch of
+    /// documents asks a [`Labeller`] instead.
     fn predict_inplace<'a>(&'a self, records: &'a SparseCounts, labels: &mut Array1<usize>) {
-        let best = best_classes(self, records.as_matrix());
-        for (label, best) in labels.iter_mut().zip(best) {
-            *label = best;
-        }
+        *labels = self.labeller().predict(records);
     }
 
     fn default_target(&self, records: &SparseCounts) -> Array1<usize> {
@@ -346,9 +311,7 @@ impl PredictInplace<SparseCounts, Array1<usize>> for SparseNb {
 // linfa's blanket covers dense arrays and whole data sets only.
 impl Predict<&SparseCounts, Array1<usize>> for SparseNb {
     fn predict(&self, records: &SparseCounts) -> Array1<usize> {
-        let mut labels = self.default_target(records);
-        self.predict_inplace(records, &mut labels);
-        labels
+        self.labeller().predict(records)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pages of example URLs, read from an archive, a table's own text or files, on all cores.
 
+use std::collections::HashSet;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -155,17 +156,42 @@ fn page_of(example: &Example, archive: Option<&Archive>) -> (Result<Page, String
     }
 }
 
+/// The URLs of examples without a text of their own whose page the archive lacks, each once, in the order
+/// of the table. What is no URL is left out.
+pub fn not_archived(table: &ExampleTable, archive: Option<&Archive>) -> Vec<CanonicalUrl> {
+    let bare = table.examples.iter();
+    let bare = bare.filter(|example| example.own_text().is_none());
+    let mut seen = HashSet::new();
+    let urls = bare.filter_map(|example| CanonicalUrl::parse(&example.url).ok());
+    let urls = urls.filter(|url| seen.insert(url.id()));
+    let lacks = |url: &CanonicalUrl| {
+        let archived = archive.map(|archive| archived_answer(url.clone(), archive));
+        matches!(archived, None | Some(Ok(None)))
+    };
+    urls.filter(lacks).collect()
+}
+
 /// The page that the archive has for a URL, at the end of the redirects that it has.
 fn archived_page(url: &str, archive: &Archive) -> Result<Page, String> {
-    let mut url = CanonicalUrl::parse(url).map_err(|error| error.to_string())?;
+    let url = CanonicalUrl::parse(url).map_err(|error| error.to_string())?;
+    let (url, answer) = archived_answer(url, archive)?.ok_or("not in the archive")?;
+    page_of_answer(&url, &answer)
+}
+
+/// The answer at the end of the redirects that the archive has, and its URL; `None` if it lacks one of
+/// them.
+fn archived_answer(
+    mut url: CanonicalUrl,
+    archive: &Archive,
+) -> Result<Option<(CanonicalUrl, ArchivedResponse)>, String> {
     for _ in 0..=REDIRECTS_MAX {
-        let answer = archive
-            .answer(&url)
-            .map_err(|error| error.to_string())?
-            .ok_or("not in the archive")?;
+        let answer = archive.answer(&url).map_err(|error| error.to_string())?;
+        let Some(answer) = answer else {
+            return Ok(None);
+        };
         match answer.redirect_target(&url) {
             Some(target) => url = target?,
-            None => return page_of_answer(&url, &answer),
+            None => return Ok(Some((url, answer))),
         }
     }
     Err(format!(

@@ -34,6 +34,7 @@ mod reserve;
 mod shift;
 mod sparse;
 mod split;
+mod tally;
 mod teach;
 mod trainer;
 mod training;
@@ -43,6 +44,7 @@ mod weights;
 #[cfg(test)]
 mod tests;
 
+pub use batch::Labeller;
 pub use bayes::{
     CLASSES_MAX, ClassCounts, Priors, SparseNb, SparseNbError, SparseNbParams, SparseNbValidParams,
 };

@@ -93,10 +93,46 @@ pub(super) fn log_totals(model: &SparseNb, background: &Background) -> Vec<f64> 
         .classes
         .iter()
         .map(|class| {
-            let total: f64 = class.terms.iter().map(|(_, n)| *n as f64).sum();
+            // Whole numbers are added faster: no sum waits for the rounding of the one before it.
+            let counts = class.terms.iter().map(|(_, n)| *n);
+            let total = counts.fold(0, u64::saturating_add) as f64;
             (total + background.words_of(class) + smoothed).ln()
         })
         .collect()
+}
+
+/// ln (n + alpha), for whole numbers below [`Logs::KNOWN`] from a table: almost all counts are small.
+#[derive(Clone, Debug)]
+pub(super) struct Logs {
+    alpha: f64,
+    known: Vec<f64>,
+}
+
+impl Logs {
+    const KNOWN: u16 = 512;
+
+    pub(super) fn of(alpha: f64) -> Self {
+        let log = |n| (f64::from(n) + alpha).ln();
+        Self {
+            alpha,
+            known: (0..Self::KNOWN).map(log).collect(),
+        }
+    }
+
+    /// Of a term that was never seen.
+    pub(super) fn zero(&self) -> f64 {
+        self.alpha.ln()
+    }
+
+    /// Of a count with a share of the background.
+    pub(super) fn of_mixed(&self, n: f64) -> f64 {
+        (n + self.alpha).ln()
+    }
+
+    pub(super) fn of_count(&self, n: u64) -> f64 {
+        let known = usize::try_from(n).ok().and_then(|n| self.known.get(n));
+        known.copied().unwrap_or_else(|| self.of_mixed(n as f64))
+    }
 }
 
 /// The words of all classes together that have no background themselves.

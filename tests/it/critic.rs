@@ -3,6 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use apprentice::archive::{StoredAnswer, WarcWriter};
+use apprentice::clock::Timestamp;
+use apprentice::url::CanonicalUrl;
+
 use crate::support::daemon::Home;
 
 fn outputs(home: &Home, commands: &[&str]) -> String {
@@ -54,6 +58,59 @@ fn outputs_are_as_they_were() {
             "critic terms t.critic science -n 3",
         ],
     ));
+}
+
+/// Pages that were not trained on, in an archive, and a table of what they are: sport most of all, of
+/// which every sixth page is worded like another topic.
+fn labelled_pages(home: &Home) {
+    let path = home.path("crawl.warc.gz");
+    let mut warc = WarcWriter::create(&path, "tests", Timestamp(0)).unwrap();
+    let mut labels = "url,topic\n".to_owned();
+    for number in 0..90 {
+        let topic = ["sports", "sports", "science/bio"][number % 3];
+        let words = match number % 18 {
+            2 | 5 => "cell gene",
+            8 | 11 | 14 | 17 => "enzyme",
+            0 | 4 | 9 => "tissue team",
+            _ => "goal coach",
+        };
+        let url = CanonicalUrl::parse(&format!("http://crawl.test/{number}")).unwrap();
+        writeln!(labels, "{url},{topic}").unwrap();
+        let body = format!("<p>a page of {words} {number}");
+        let answer = StoredAnswer {
+            url: &url,
+            fetched: Timestamp(0),
+            status: 200,
+            headers: &[("Content-Type".to_owned(), "text/html".to_owned())],
+            body: body.as_bytes(),
+        };
+        warc.write_answer(&answer).unwrap();
+    }
+    fs::write(home.path("labels.csv"), labels).unwrap();
+}
+
+#[test]
+fn calibration_is_told_as_it_was() {
+    let home = Home::new();
+    table(&home);
+    labelled_pages(&home);
+    home.run(&[
+        "critic",
+        "train",
+        "--examples",
+        "table.csv",
+        "--out",
+        "t.critic",
+    ])
+    .done();
+    let mut all = String::new();
+    for rest in ["", " --topic sports --bins"] {
+        let command = "critic calibration t.critic --archive crawl.warc.gz --labels labels.csv";
+        let command = command.to_owned() + rest;
+        let said = home.run(&command.split(' ').collect::<Vec<_>>());
+        writeln!(all, "$ apprentice {command}\n{}{}", said.err, said.out).unwrap();
+    }
+    insta::assert_snapshot!(all);
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
 
 use apprentice::archive::{StoredAnswer, WarcWriter};
 use apprentice::clock::Timestamp;
@@ -110,7 +113,7 @@ fn urls_are_taken_from_an_archive_and_without_one_it_is_said_what_to_do() {
     let said = home.run(&add);
     assert!(
         said.error(1)
-            .contains("21 examples are URLs, and no archive holds their pages")
+            .contains("21 examples are URLs, and no archive holds their pages; give --contact")
     );
     let said = home.run(&[&add[..], &["--archive", "birds.warc.gz", "--json"]].concat());
     let report: serde_json::Value = serde_json::from_str(said.done()).unwrap();
@@ -122,6 +125,82 @@ fn urls_are_taken_from_an_archive_and_without_one_it_is_said_what_to_do() {
         said.error(5)
             .contains("the model has a topic `birds` of 20 examples")
     );
+}
+
+/// A host that has pages 0 to 11 of birds, nothing else, and keeps a log of the paths.
+fn host_of_birds() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let paths = Arc::clone(&log);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut line = String::new();
+            // Who only connects, or goes away, asks nothing.
+            let _ = stream.read_line(&mut line);
+            let Some(path) = line.split(' ').nth(1).map(str::to_owned) else {
+                continue;
+            };
+            while line.trim() != "" {
+                line.clear();
+                let _ = stream.read_line(&mut line);
+            }
+            let number = path.trim_start_matches('/').parse().ok();
+            let (status, body) = match number.filter(|number| *number < 12) {
+                Some(number) => ("200 OK", page(number)),
+                None => ("404 Not Found", String::new()),
+            };
+            paths.lock().unwrap().push(path);
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\n");
+            let head = format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+            let _ = stream.get_mut().write_all((head + &body).as_bytes());
+        }
+    });
+    (address, log)
+}
+
+#[test]
+fn urls_that_no_archive_holds_are_fetched_once_and_kept() {
+    let home = Home::new();
+    let (address, log) = host_of_birds();
+    let list = (0..13).map(|number| format!("http://{address}/{number}\n"));
+    fs::write(home.path("birds.txt"), list.collect::<String>()).unwrap();
+    let add = "topic add birds --to critic.model --out new.model --examples birds.txt --json";
+    let add: Vec<&str> = add.split(' ').collect();
+    let ask = "--contact me@a.test --allow-address 127.0.0.0/8 --delay-ms 0";
+    let ask: Vec<&str> = ask.split(' ').collect();
+    let said = home.run(&[&add[..], &ask[..]].concat());
+    assert_eq!(
+        said.err,
+        "fetching 13 pages into new.model.fetched.warc.gz\n1 page could not be had: status 404\n"
+    );
+    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(report["examples"], 12);
+    assert_eq!(report["skipped"].as_array().unwrap().len(), 1);
+    let asked = log.lock().unwrap().clone();
+    assert_eq!(asked[0], "/robots.txt");
+    assert_eq!(asked.len(), 14, "{asked:?}");
+    assert!(home.path("new.model.fetched.warc.gz").is_file());
+    // What was fetched is there the next time, without anybody being asked.
+    let again = home.run(&add);
+    let again: serde_json::Value = serde_json::from_str(again.done()).unwrap();
+    assert_eq!(again["recall"], report["recall"]);
+    assert_eq!(log.lock().unwrap().len(), 14);
+}
+
+#[test]
+fn nothing_is_fetched_for_a_topic_that_cannot_be_added() {
+    let home = Home::new();
+    let (address, log) = host_of_birds();
+    fs::write(home.path("birds.txt"), format!("http://{address}/1\n")).unwrap();
+    let add = "topic add /birds --to critic.model --examples birds.txt --contact me@a.test \
+        --allow-address 127.0.0.0/8";
+    let add: Vec<&str> = add.split_whitespace().collect();
+    home.run(&add).error(5);
+    assert!(log.lock().unwrap().is_empty());
+    assert!(!home.path("critic.model.fetched.warc.gz").exists());
 }
 
 #[test]

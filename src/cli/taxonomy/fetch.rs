@@ -2,25 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::Context;
 use serde::Serialize;
-use tokio::sync::watch;
 
-use super::fetch_progress::Display;
 use crate::cli::exit::FAILED;
-use crate::cli::output::{complain, say, say_json, table};
+use crate::cli::fetching::FetchArgs;
+use crate::cli::output::{say, say_json, table};
 use crate::cli::words::count;
-use crate::clock::{Clock, SystemClock};
-use crate::collect::{CollectError, CollectParams, Collector, Output, Report, Selection, Wanted};
-use crate::daemon::{Signals, raise_open_files};
-use crate::fetch::{GuardRules, HttpSettings, HttpSource, ProxyMode};
+use crate::collect::{Output, Report, Selection, Wanted};
 use crate::taxonomy::ExampleTable;
-
-/// Who writes, as the archive has it.
-const SOFTWARE: &str = concat!("apprentice/", env!("CARGO_PKG_VERSION"));
 
 /// What is fetched, and how.
 #[derive(Debug, clap::Args)]
@@ -52,34 +42,8 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     retry_failed: bool,
 
-    /// Who answers for the requests: e-mail address or URL, sent in the User-Agent
-    #[arg(long, env = "APPRENTICE_CONTACT", value_name = "CONTACT")]
-    contact: Option<String>,
-
-    /// Milliseconds between two requests to a host
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(..=86_400_000))]
-    delay_ms: u64,
-
-    /// Hosts asked at once, each one request at a time
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    parallel: u16,
-
-    /// Leave a host to the next start that is to be left alone for longer than this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(..=86_400))]
-    patience: u64,
-
-    /// Address range (CIDR) that may be asked although it is private or loopback
-    #[arg(long, value_name = "CIDR")]
-    allow_address: Vec<String>,
-
-    /// Fetch through an HTTP proxy (absolute-form for http, CONNECT for https)
-    #[arg(long, value_name = "URL", conflicts_with = "archive_proxy")]
-    proxy: Option<String>,
-
-    /// Fetch from an archived web: send absolute-form requests for both schemes to this loopback
-    /// proxy, as `apprentice archive serve` is one; no contact is needed
-    #[arg(long, value_name = "URL")]
-    archive_proxy: Option<String>,
+    #[command(flatten)]
+    fetching: FetchArgs,
 
     /// Print the summary as JSON
     #[arg(long)]
@@ -87,75 +51,11 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let clock = SystemClock::new();
-    let params = params_of(&args)?;
-    let source = source_of(&args, &clock)?;
+    let fetching = args.fetching.ready()?;
     let wanted = selection_of(&args).of(&ExampleTable::open(&args.table)?)?;
-    raise_open_files();
-    let mut signals = Signals::listen().context("cannot wait for signals")?;
-    let output = open(&args, &clock).await?;
-    if output.torn() > 0 {
-        tracing::warn!(
-            "{}: the last record was torn; its {} bytes are cut off",
-            args.out.display(),
-            output.torn()
-        );
-    }
-    let (stop, closing) = watch::channel(false);
     let urls = wanted.urls.clone();
-    let collector = Collector::new(
-        Arc::new(source),
-        clock.clone(),
-        params,
-        output,
-        urls,
-        closing,
-    );
-    let mut display = Display::new(clock);
-    let report = {
-        let mut collecting = std::pin::pin!(collector.run(|progress| display.show(progress)));
-        tokio::select! {
-            report = &mut collecting => report,
-            _ = signals.next() => {
-                complain("stopping: waiting for the requests under way; once more abandons them");
-                stop.send_replace(true);
-                tokio::select! {
-                    report = &mut collecting => report,
-                    // Every record that was written is whole.
-                    _ = signals.next() => anyhow::bail!("abandoned; the same command goes on from what is in {}", args.out.display()),
-                }
-            }
-        }
-    };
-    display.end();
-    tell(&args, &wanted, &report?)
-}
-
-fn params_of(args: &Args) -> anyhow::Result<CollectParams> {
-    let contact = args.contact.as_deref().map(str::trim);
-    let contact = contact.filter(|text| !text.is_empty());
-    if contact.is_none() && args.archive_proxy.is_none() {
-        return Err(CollectError::NoContact.into());
-    }
-    let mut params = CollectParams::new(contact)?;
-    params.delay = Duration::from_millis(args.delay_ms);
-    params.parallel = usize::from(args.parallel);
-    params.patience = Duration::from_secs(args.patience);
-    params.guard = Arc::new(GuardRules::parse(&args.allow_address).context("--allow-address")?);
-    Ok(params)
-}
-
-fn source_of(args: &Args, clock: &SystemClock) -> anyhow::Result<HttpSource> {
-    let proxy = match (&args.proxy, &args.archive_proxy) {
-        (Some(proxy), _) => ProxyMode::Forward(proxy.parse().context("--proxy")?),
-        (None, Some(proxy)) => ProxyMode::Archive(proxy.parse().context("--archive-proxy")?),
-        (None, None) => ProxyMode::Direct,
-    };
-    let settings = HttpSettings {
-        proxy,
-        ..HttpSettings::default()
-    };
-    Ok(HttpSource::new(settings, clock.clone())?)
+    let report = fetching.run(&args.out, args.retry_failed, urls).await?;
+    tell(&args, &wanted, &report)
 }
 
 fn selection_of(args: &Args) -> Selection {
@@ -166,14 +66,6 @@ fn selection_of(args: &Args) -> Selection {
         seed: args.seed,
         limit: args.limit,
     }
-}
-
-/// Opens the archive, which is read to its end.
-async fn open(args: &Args, clock: &SystemClock) -> anyhow::Result<Output> {
-    let (path, retry_failed, now) = (args.out.clone(), args.retry_failed, clock.now());
-    let opening =
-        tokio::task::spawn_blocking(move || Output::open(&path, SOFTWARE, retry_failed, now));
-    Ok(opening.await??)
 }
 
 /// The summary as JSON.

@@ -1,7 +1,6 @@
 //! `apprentice taxonomy`: works on files; no daemon is needed.
 
 mod fetch;
-mod fetch_progress;
 mod find;
 mod import;
 mod prune;

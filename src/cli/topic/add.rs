@@ -1,16 +1,19 @@
 //! `apprentice topic add`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::examples::{self, Given};
 use super::show;
 use crate::archive::Archive;
-use crate::cli::output::{say, say_json};
+use crate::cli::fetching::FetchArgs;
+use crate::cli::output::{complain, say, say_json};
+use crate::cli::words::count_of;
 use crate::clock::{Clock, SystemClock};
-use crate::critic::examples::{ReadExample, read_folder, read_table};
+use crate::critic::examples::{ReadExample, not_archived, read_folder, read_table};
 use crate::critic::{CriticModel, ExtendParams, Extension, Origin};
 use crate::taxonomy::{Example, ExampleTable};
+use crate::url::CanonicalUrl;
 
 /// Pages of the other topics that are judged to see whether the new one takes them.
 const REST_PAGES_MAX: usize = 2_000;
@@ -34,6 +37,14 @@ pub(in crate::cli) struct Args {
     /// on, precision is measured on those
     #[arg(long, value_name = "WARC", num_args = 1..)]
     archive: Vec<PathBuf>,
+
+    /// Where pages are kept that no archive holds and that are fetched therefore, which needs --contact;
+    /// what is there already is not asked for again [default: the new model's name and .fetched.warc.gz]
+    #[arg(long, value_name = "FILE")]
+    fetched: Option<PathBuf>,
+
+    #[command(flatten)]
+    fetching: FetchArgs,
 
     /// Where the new model goes [default: in the place of the old one]
     #[arg(short, long, value_name = "MODEL")]
@@ -65,22 +76,99 @@ pub(in crate::cli) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let (args, given, missing) = tokio::task::spawn_blocking(move || {
+        let (given, missing) = look(&args)?;
+        anyhow::Ok((args, given, missing))
+    })
+    .await??;
+    if !missing.is_empty() && args.fetching.may_ask() {
+        fetch(&args, missing).await?;
+    }
+    tokio::task::spawn_blocking(move || add(&args, &given)).await?
+}
+
+impl Args {
+    fn params(&self) -> ExtendParams {
+        ExtendParams {
+            more: self.more,
+            force: self.force,
+            background: self.background,
+            folds: self.folds as usize,
+            seed: self.seed,
+        }
+    }
+
+    /// Where the new model goes.
+    fn model(&self) -> &Path {
+        self.out.as_ref().unwrap_or(&self.to)
+    }
+
+    /// Where pages are kept that were fetched.
+    fn fetched(&self) -> PathBuf {
+        self.fetched.clone().unwrap_or_else(|| {
+            let mut name = self.model().as_os_str().to_owned();
+            name.push(".fetched.warc.gz");
+            PathBuf::from(name)
+        })
+    }
+
+    /// The archives: those that are named, and what was fetched, by this start or an earlier one.
+    fn archive(&self) -> anyhow::Result<Option<Archive>> {
+        let mut files = self.archive.clone();
+        let fetched = self.fetched();
+        if fetched.is_file() && !files.contains(&fetched) {
+            files.push(fetched);
+        }
+        Ok(match files.as_slice() {
+            [] => None,
+            files => Some(crate::cli::archive::open(files)?),
+        })
+    }
+}
+
+/// The examples, and those that no archive holds.
+fn look(args: &Args) -> anyhow::Result<(Given, Vec<CanonicalUrl>)> {
+    // Nothing is fetched for a topic that cannot be added.
     let model = CriticModel::open(&args.to)?;
-    let params = ExtendParams {
-        more: args.more,
-        force: args.force,
-        background: args.background,
-        folds: args.folds as usize,
-        seed: args.seed,
-    };
-    let mut extension = Extension::new(&model, &args.name, params)?;
+    Extension::new(&model, &args.name, args.params())?;
     let given = examples::read(&args.examples, &args.name)?;
-    let archive = match args.archive.as_slice() {
-        [] => None,
-        files => Some(crate::cli::archive::open(files)?),
-    };
-    take(&given, archive.as_ref(), &mut extension)?;
+    let missing = not_archived(&given.table, args.archive()?.as_ref());
+    let bare = not_archived(&given.table, None).len();
+    anyhow::ensure!(
+        missing.len() < bare || missing.is_empty() || args.fetching.may_ask(),
+        "{bare} examples are URLs, and no archive holds their pages; give --contact (an e-mail address \
+         or a URL where a site's owner reaches you) to have them fetched, or --archive FILE.warc.gz with \
+         their pages, or the pages as files"
+    );
+    Ok((given, missing))
+}
+
+async fn fetch(args: &Args, urls: Vec<CanonicalUrl>) -> anyhow::Result<()> {
+    let (fetching, fetched) = (args.fetching.ready()?, args.fetched());
+    complain(&format!(
+        "fetching {} into {}",
+        count_of(urls.len() as u64, "page"),
+        fetched.display()
+    ));
+    let report = fetching.run(&fetched, false, urls).await?;
+    anyhow::ensure!(
+        !report.stopped,
+        "stopped; the same command goes on from what is in {}",
+        fetched.display()
+    );
+    for (cause, urls) in report.failed.iter().chain(&report.deferred) {
+        let urls = count_of(*urls as u64, "page");
+        complain(&format!("{urls} could not be had: {cause}"));
+    }
+    Ok(())
+}
+
+fn add(args: &Args, given: &Given) -> anyhow::Result<ExitCode> {
+    let model = CriticModel::open(&args.to)?;
+    let mut extension = Extension::new(&model, &args.name, args.params())?;
+    let archive = args.archive()?;
+    take(given, archive.as_ref(), &mut extension)?;
     if let Some(archive) = &archive {
         judge_rest(&model, archive, &mut extension)?;
     }
@@ -90,17 +178,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sources: sources(args),
         version: 0,
     })?;
-    let out = args.out.as_ref().unwrap_or(&args.to);
-    extended.save(out)?;
+    extended.save(args.model())?;
     if args.json {
         say_json(&report)?;
     } else {
         let version = extended.version();
-        say(&format!(
-            "{}: version {version}, with {}",
-            out.display(),
-            args.name
-        ))?;
+        let out = args.model().display();
+        say(&format!("{out}: version {version}, with {}", args.name))?;
         say(&show::render(&report))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -112,18 +196,6 @@ fn take(
     archive: Option<&Archive>,
     extension: &mut Extension<'_>,
 ) -> anyhow::Result<()> {
-    let bare = given
-        .table
-        .examples
-        .iter()
-        .filter(|example| example.own_text().is_none());
-    let bare = bare.count();
-    anyhow::ensure!(
-        bare == 0 || archive.is_some(),
-        "{bare} examples are URLs, and no archive holds their pages; put them in a table (first line \
-         topic,url), fetch them with `apprentice taxonomy fetch TABLE --out FILE.warc.gz`, and give \
-         --archive FILE.warc.gz; or give the pages as files"
-    );
     let mut add = |example: ReadExample| match &example.page {
         Ok(page) => extension.add(&example.url, page),
         Err(reason) => {

@@ -17,6 +17,6 @@ pub(super) enum Command {
 
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Add(args) => tokio::task::spawn_blocking(move || add::run(&args)).await?,
+        Command::Add(args) => add::run(args).await,
     }
 }

@@ -1,12 +1,14 @@
 //! How good is the new class? Each example is judged by a class made of others, each page of another
 //! class with its own words taken out of that class's counts.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::critic::bayes::{ClassCounts, best};
 use crate::critic::evaluation::Share;
 use crate::critic::extend::candidate::Candidate;
 use crate::critic::extend::mixed::{self, Mixture};
+use crate::critic::extend::report::TopicCount;
 use crate::critic::extend::{Extension, NewPage};
 use crate::critic::posterior::log_sum_exp;
 use crate::critic::sparse::Bag;
@@ -99,6 +101,27 @@ impl Extension<'_> {
             best(scores.iter().copied()) == usize::from(candidate.class)
         });
         Share::new(taken.count() as u64, pages.len() as u64)
+    }
+
+    /// The class that takes most of `pages` while there is no such topic, and how many it takes.
+    pub(super) fn falls_into(&self, pages: &[&NewPage]) -> Option<TopicCount> {
+        let before = self.candidate(&[]);
+        let mut scores = Vec::new();
+        let mut taken: BTreeMap<usize, u64> = BTreeMap::new();
+        for page in pages {
+            before.score(&page.bag, &mut scores);
+            scores[usize::from(before.class)] = f64::NEG_INFINITY;
+            *taken.entry(best(scores.iter().copied())).or_default() += 1;
+        }
+        let most = taken
+            .into_iter()
+            .max_by_key(|(class, n)| (*n, Reverse(*class)));
+        let (class, n) = most?;
+        Some(TopicCount {
+            topic: self.model.class_names().get(class)?.clone(),
+            pages: n,
+            of: pages.len() as u64,
+        })
     }
 
     fn check_rest(&self, candidate: &Candidate) -> RestChecked {

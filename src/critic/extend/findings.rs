@@ -44,6 +44,8 @@ pub enum Finding {
         words: [Vec<String>; 2],
         /// How much of each part a class made of the other takes.
         recalled: [Share; 2],
+        /// The existing class that most of each part fall into without the topic.
+        falls_into: [Option<TopicCount>; 2],
     },
     /// One class takes many of the examples.
     SameAs(TopicCount),
@@ -84,14 +86,17 @@ impl fmt::Display for Finding {
                 examples,
                 words,
                 recalled,
+                falls_into,
             } => write!(
                 f,
-                "mixed: {} examples are about {}, {} about {}, and a class made of either takes {} and {} \
+                "mixed: {} examples are about {}{}, {} about {}{}, and a class made of either takes {} and {} \
                  of the other; if both are meant, all is well; else make two topics of them, or take out those that are not",
                 examples[0],
                 words[0].join(", "),
+                without(falls_into[0].as_ref()),
                 examples[1],
                 words[1].join(", "),
+                without(falls_into[1].as_ref()),
                 parts_of(&recalled[1]),
                 parts_of(&recalled[0]),
             ),
@@ -124,6 +129,16 @@ impl fmt::Display for Finding {
             ),
         }
     }
+}
+
+/// Where a part belongs if not here.
+fn without(falls_into: Option<&TopicCount>) -> String {
+    falls_into.map_or(String::new(), |class| {
+        format!(
+            " (without the topic {} of them are taken for `{}`)",
+            class.pages, class.topic
+        )
+    })
 }
 
 fn parts_of(share: &Share) -> String {
@@ -160,6 +175,7 @@ pub(super) fn of(
             examples: [a.examples, b.examples],
             words: [a.words, b.words],
             recalled: [a.recalled, b.recalled],
+            falls_into: [a.falls_into, b.falls_into],
         });
     }
     let share = |class: &TopicCount| class.pages as f64 / (class.of as f64).max(1.0);

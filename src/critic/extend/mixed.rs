@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::critic::evaluation::Share;
+use crate::critic::extend::report::TopicCount;
 use crate::critic::extend::{Extension, NewPage};
 
 /// Parts smaller than this say nothing, nor do parts below a fifth of the examples.
@@ -28,6 +29,8 @@ pub(super) struct Part {
     pub(super) words: Vec<String>,
     /// Of its pages those that a class made of the other part takes.
     pub(super) recalled: Share,
+    /// The class that most of its pages fall into without the topic.
+    pub(super) falls_into: Option<TopicCount>,
 }
 
 /// By word: sums run in this order, and so are the same each time.
@@ -63,6 +66,7 @@ pub(super) fn look(extension: &Extension<'_>) -> Option<Mixture> {
         examples: mine.len() as u64,
         words: telling(mine, other, &words),
         recalled: extension.recalled(other, mine),
+        falls_into: extension.falls_into(mine),
     };
     let parts = [part(&a, &b), part(&b, &a)];
     Some(Mixture { parts })

@@ -253,16 +253,42 @@ fn two_topics_under_one_name_are_told_apart_and_one_topic_is_not_called_mixed() 
     let (_, report) = extension.finish(&origin()).unwrap();
     let mixed = report.findings.iter().find_map(|finding| match finding {
         Finding::Mixed {
-            examples, words, ..
-        } => Some((examples, words)),
+            examples,
+            words,
+            falls_into,
+            ..
+        } => Some((examples, words, falls_into)),
         _ => None,
     });
-    let (examples, words) = mixed.unwrap();
+    let (examples, words, falls_into) = mixed.unwrap();
     assert_eq!(examples, &[10, 10]);
+    // Without the topic each page falls into one of the two classes, so that one has five or more.
+    for class in falls_into.iter().flatten() {
+        assert!((5..=10).contains(&class.pages) && class.of == 10);
+        assert!(["fish", "stars"].contains(&class.topic.as_str()));
+    }
     let bread = |words: &[String]| words.contains(&"flour".to_owned());
     assert!(bread(&words[0]) != bread(&words[1]), "{words:?}");
     let (_, report) = with(&old, BIRDS, 20).finish(&origin()).unwrap();
     assert_eq!(report.findings, []);
+}
+
+#[test]
+fn examples_that_belong_elsewhere_are_named_with_the_class_that_takes_them() {
+    let old = model();
+    let mut extension = with(&old, BIRDS, 12);
+    for number in 0..8 {
+        let url = format!("http://angler.test/{number}");
+        let text = text(FISH, number) + " trout gill fin";
+        extension.add(&url, &page(&text)).unwrap();
+    }
+    let pages: Vec<&NewPage> = extension.pages.iter().collect();
+    let class = extension.falls_into(&pages[12..]).unwrap();
+    assert_eq!(
+        (class.topic.as_str(), class.pages, class.of),
+        ("fish", 8, 8)
+    );
+    assert_eq!(extension.falls_into(&[]), None);
 }
 
 #[test]
