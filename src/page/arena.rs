@@ -45,6 +45,8 @@ pub(super) struct Element {
     pub(super) name: LocalName,
     /// Of the HTML namespace, not `svg` or `math`.
     pub(super) is_html: bool,
+    /// Of MathML, but what it holds is HTML again.
+    holds_html: bool,
     attributes: Vec<Attribute>,
 }
 
@@ -55,6 +57,12 @@ impl Element {
             .iter()
             .find(|attribute| attribute.name.local == *name && attribute.name.ns == ns!())
             .map(|attribute| &*attribute.value)
+    }
+
+    /// All attributes, in the order of the page.
+    #[cfg(test)]
+    pub(super) fn attributes(&self) -> &[Attribute] {
+        &self.attributes
     }
 }
 
@@ -256,6 +264,7 @@ impl TreeSink for Arena {
         let id = nodes.add(NodeKind::Element(Element {
             name: name.local.clone(),
             is_html: name.ns == ns!(html),
+            holds_html: flags.mathml_annotation_xml_integration_point,
             attributes,
         }));
         if flags.template {
@@ -339,6 +348,11 @@ impl TreeSink for Arena {
                 }
             }
         }
+    }
+
+    fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle) -> bool {
+        let mut nodes = self.nodes.borrow_mut();
+        matches!(&nodes.at(handle.id).kind, NodeKind::Element(element) if element.holds_html)
     }
 
     fn remove_from_parent(&self, target: &Handle) {

@@ -8,6 +8,8 @@
 mod arena;
 mod charset;
 mod guard;
+#[cfg(test)]
+mod html5lib;
 mod kind;
 mod markup;
 #[cfg(test)]
