@@ -7,6 +7,8 @@
 
 mod arena;
 mod charset;
+#[cfg(test)]
+mod golden;
 mod guard;
 #[cfg(test)]
 mod html5lib;
