@@ -74,6 +74,7 @@ fn page(n: u64) -> Event {
             .collect(),
         links_dropped: 0,
         evidence,
+        kept: None,
     })
 }
 

@@ -172,6 +172,7 @@ fn page(lease: LeaseFacts, links: Links) -> Event {
         hosts: links.hosts,
         links_dropped: 0,
         evidence: Vec::new(),
+        kept: None,
     })
 }
 

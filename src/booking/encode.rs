@@ -121,6 +121,9 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
         judgement: Some(judgement_record(&page.judgement)),
         links: Some(links_record(&page.links, &page.hosts)),
         links_dropped: page.links_dropped,
+        warc_file: page.kept.map_or(0, |kept| kept.file),
+        warc_offset: page.kept.map_or(0, |kept| kept.offset),
+        warc_end: page.kept.map_or(0, |kept| kept.end),
     }
 }
 

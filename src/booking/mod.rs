@@ -106,6 +106,19 @@ pub struct PageBooking {
     pub links_dropped: u32,
     /// The page for those who need more (see [`evidence`]); stored beside the event.
     pub evidence: Vec<u8>,
+    /// Where its exchange stands among the crawl's WARC files, if they are kept.
+    pub kept: Option<Kept>,
+}
+
+/// Where the records of a page stand among the WARC files of its crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The number of the file; the first is 1.
+    pub file: u32,
+    /// Where the first of the records begins, in bytes.
+    pub offset: u64,
+    /// Where the last of them ends.
+    pub end: u64,
 }
 
 /// A verdict as it is kept.

@@ -5,7 +5,8 @@ use super::scope::LinkView;
 use super::spec::Tuning;
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::{
-    Event, FailureBooking, Judgement, LeaseFacts, LinkFact, PageBooking, RedirectBooking, Refusal,
+    Event, FailureBooking, Judgement, Kept, LeaseFacts, LinkFact, PageBooking, RedirectBooking,
+    Refusal,
 };
 use crate::clock::Timestamp;
 use crate::fetch::{FetchError, Redirect, robots_tag_directives};
@@ -73,6 +74,7 @@ pub(super) fn lease_facts(
 pub(super) fn of_page(
     facts: LeaseFacts,
     judged: JudgedPage,
+    kept: Option<Kept>,
     scorer: &mut dyn LinkScorer,
     intake: &Intake<'_>,
 ) -> Event {
@@ -89,6 +91,7 @@ pub(super) fn of_page(
         body_digest,
         targets,
         hosts,
+        kept: _,
     } = read;
     let scores = scorer.score(&SourceView {
         log_odds: verdict.log_odds,
@@ -134,6 +137,7 @@ pub(super) fn of_page(
         hosts,
         links_dropped: page.links_dropped,
         evidence,
+        kept,
     })
 }
 

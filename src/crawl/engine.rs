@@ -24,7 +24,8 @@ use super::spec::{Spec, SpecError};
 use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
-use crate::booking::{CrawlState, Event, Seq, StateEvent};
+use crate::archive::{ArchiveError, Keeper};
+use crate::booking::{CrawlState, Event, Kept, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
 use crate::fetch::{GuardRules, Source};
@@ -62,6 +63,10 @@ pub struct Engine<S, C> {
     pub(super) frontier: Frontier,
     pub(super) scorer: Box<dyn LinkScorer>,
     pub(super) learning: Learning,
+    /// Keeps pages as WARC, if the crawl asks for it.
+    pub(super) keeper: Option<Keeper>,
+    /// Where the page that was kept last ends.
+    pub(super) kept_last: Option<Kept>,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
     pub(super) booked: u64,
     pub(super) state: (CrawlState, String),
@@ -100,6 +105,9 @@ pub enum EngineError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreFailure),
+    /// The pages cannot be kept.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// A task panicked.
     #[error("a worker broke: {0}")]
     Panicked(String),
@@ -162,6 +170,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             frontier: Frontier::new(params, parts.calendar),
             scorer,
             learning: Learning::default(),
+            keeper: None,
+            kept_last: None,
             raw_spec,
             spec,
             guard,
@@ -204,6 +214,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             if let (Event::State(state), true) = (&event, self.created_at.0 == 0) {
                 self.created_at = state.at;
+            }
+            if let Event::Page(page) = &event {
+                self.kept_last = page.kept.or(self.kept_last);
             }
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::judging::Judge;
+use super::keeping::records_of;
+use crate::archive::KeptPage;
 use crate::booking::evidence;
 use crate::clock::Clock;
 use crate::clock::Timestamp;
 use crate::critic::{PageFacts, Verdict, page_to_judge};
 use crate::features::{PageSketch, SourceFacts, TermWeights};
 use crate::fetch::robots::RobotsAnswer;
-use crate::fetch::{FetchError, Outcome, Redirect, Request, Response, Source};
+use crate::fetch::{Exchange, FetchError, Outcome, Redirect, Request, Response, Source};
 use crate::frontier::Lease;
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
 use crate::proto::v1;
@@ -62,6 +64,8 @@ pub(super) struct ReadPage {
     /// Fingerprint and host (index into `hosts`) of each link's target.
     pub(super) targets: Vec<(UrlId, u32)>,
     pub(super) hosts: Vec<HostKey>,
+    /// The records of its exchange, if pages are kept.
+    pub(super) kept: Option<Box<KeptPage>>,
 }
 
 /// What a task needs besides its lease.
@@ -96,10 +100,16 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         limits: PageLimits,
     ) -> Finished {
         let url = request.url.clone();
+        let recorder = request.recorder.clone();
         let outcome = self.source.fetch(request).await;
         let at = self.clock.now();
         let done = match outcome {
-            Outcome::Response(response) => self.read(&url, response, limits, lease.depth).await,
+            Outcome::Response(response) => {
+                let exchange = recorder.and_then(|recorder| recorder.take());
+                let exchange = exchange.map(|exchange| (exchange, at));
+                self.read(&url, response, exchange, limits, lease.depth)
+                    .await
+            }
             Outcome::Redirect(redirect) => Done::Redirect(redirect),
             Outcome::Failure(error) => Done::Failure(error),
         };
@@ -115,6 +125,7 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         &self,
         url: &CanonicalUrl,
         response: Response,
+        exchange: Option<(Exchange, Timestamp)>,
         limits: PageLimits,
         depth: u16,
     ) -> Done {
@@ -129,7 +140,8 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let url = url.clone();
         let weights = self.weights.clone();
         let work = move || {
-            let read = read_page(&url, response, kind, &limits);
+            let mut read = read_page(&url, response, kind, &limits);
+            read.kept = exchange.and_then(|(exchange, at)| records_of(&url, &exchange, at));
             judge_or_show(read, &url, &judge, weights.as_deref(), depth)
         };
         match tokio::task::spawn_blocking(work).await {
@@ -165,6 +177,7 @@ fn read_page(
         page,
         targets,
         hosts,
+        kept: None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{RobotsAnswer, RobotsCache};
-use crate::fetch::{Kinds, Request, Source};
+use crate::fetch::{Kinds, Recorder, Request, Source};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
 
@@ -73,6 +73,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             limits: self.spec.tuning.fetch,
             guard: Arc::clone(&self.guard),
             kinds: Kinds::Pages,
+            recorder: self.keeper.as_ref().map(|_| Recorder::default()),
         };
         let RobotsPolicy::Obey(cache) = &self.robots else {
             return self.spawn_fetch(lease, request);

@@ -61,6 +61,8 @@ pub struct Spec {
     pub features: FeatureSpec,
     /// Seed of all chance in the crawl.
     pub seed: u64,
+    /// Pages are kept as WARC.
+    pub warc: bool,
     /// What may change while it runs.
     pub tuning: Tuning,
 }
@@ -176,6 +178,7 @@ impl Spec {
             features: check_features(order, spec.apprentice.as_ref())?,
             order,
             seed: spec.seed,
+            warc: spec.warc,
             tuning: Tuning::check(spec)?,
         })
     }

@@ -97,11 +97,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         &mut self,
         lease: u64,
         facts: LeaseFacts,
-        judged: JudgedPage,
+        mut judged: JudgedPage,
     ) -> Result<(), EngineError> {
         self.trouble = None;
         let sketch = judged.sketch.clone();
-        let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
+        let kept = self.keep(&mut judged, &facts)?;
+        let event =
+            self.with_intake(|intake, scorer| book::of_page(facts, judged, kept, scorer, intake));
         let seq = self.append(event);
         Ok(self.learn(lease, seq, sketch)?)
     }

@@ -6,6 +6,7 @@
 
 mod decode;
 mod error;
+mod exchange;
 mod fields;
 mod guard;
 mod http;
@@ -17,6 +18,7 @@ mod scripted;
 mod source;
 
 pub use error::FetchError;
+pub use exchange::{Exchange, Recorder};
 pub use fields::{Fields, RobotsTag, retry_after, robots_tag_directives};
 pub use guard::{Cidr, CidrError, GuardRules};
 pub use http::{

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{FetchError, FetchLimits, GuardRules};
+use super::{FetchError, FetchLimits, GuardRules, Recorder};
 use crate::url::CanonicalUrl;
 
 /// One request: a GET.
@@ -22,6 +22,9 @@ pub struct Request {
     pub guard: Arc<GuardRules>,
     /// Which kinds of document are worth their bytes.
     pub kinds: Kinds,
+    /// Where the exchange that brought a page is put down, if somebody keeps it. A source that sees no
+    /// wire puts nothing down.
+    pub recorder: Option<Recorder>,
 }
 
 impl Request {
@@ -33,6 +36,7 @@ impl Request {
             limits: FetchLimits::default(),
             guard: Arc::new(GuardRules::public_only()),
             kinds: Kinds::Pages,
+            recorder: None,
         }
     }
 }

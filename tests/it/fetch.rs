@@ -1,6 +1,7 @@
 //! The network source against a site that misbehaves, and what every source promises.
 
 mod proxy;
+mod recording;
 mod tls;
 
 use std::net::SocketAddr;

@@ -2,9 +2,9 @@
 
 use super::DecodeError;
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact,
-    Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal,
-    RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
+    LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference,
+    Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -139,6 +139,11 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             .collect(),
         links_dropped: record.links_dropped,
         evidence: Vec::new(),
+        kept: (record.warc_file > 0).then_some(Kept {
+            file: record.warc_file,
+            offset: record.warc_offset,
+            end: record.warc_end,
+        }),
     })
 }
 

@@ -7,9 +7,9 @@ use prost::Message;
 
 use super::{DecodeError, decode, encode};
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact,
-    Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal,
-    RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
+    LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference,
+    Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -84,12 +84,14 @@ prop_compose! {
         content_type in "\\PC{0,20}",
         title in "\\PC{0,20}",
         (links, hosts) in links(),
+        kept in option::of((1..9_u32, any::<u64>(), any::<u64>())),
     ) -> Event {
         Event::Page(PageBooking {
             lease, status, content_type, body_bytes, body_digest, truncated, title,
             judgement: Judgement { log_odds, calibrated_log_odds, best, near_focus, version },
             links, hosts, links_dropped,
             evidence: Vec::new(),
+            kept: kept.map(|(file, offset, end)| Kept { file, offset, end }),
         })
     }
 }
@@ -352,6 +354,7 @@ fn a_link_costs_nine_bytes_where_all_have_one_priority_and_none_is_refused() {
             hosts: vec![HostKey::from_stored("host1.example.org"); 4],
             links_dropped: 0,
             evidence: Vec::new(),
+            kept: None,
         });
         encode(&event).len()
     };

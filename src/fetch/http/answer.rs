@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 
+use super::recording::Recording;
 use crate::clock::Timestamp;
 use crate::fetch::decode::decode;
 use crate::fetch::fields::{Fields, settle};
@@ -22,6 +23,7 @@ pub(super) async fn read(
     request: &Request,
     answer_time: Duration,
     now: Timestamp,
+    recording: Option<Recording>,
 ) -> Outcome {
     let (head, body) = answer.into_parts();
     let header_bytes: usize = head
@@ -50,7 +52,12 @@ pub(super) async fn read(
         (Bytes::new(), false)
     } else if request.kinds.admits(fields.content_type.as_deref()) {
         match read_body(body, &fields, request.limits.body_bytes_max).await {
-            Ok(read) => read,
+            Ok((body, truncated, wire)) => {
+                if let Some(recording) = recording {
+                    recording.end(&wire.bytes, wire.cut);
+                }
+                (body, truncated)
+            }
             Err(failure) => return Outcome::Failure(failure),
         }
     } else {
@@ -68,15 +75,21 @@ pub(super) async fn read(
     })
 }
 
-/// Reads and decodes a body; what came before a break is kept.
+/// Reads and decodes a body; what came before a break is kept. Gives the body, whether it was cut,
+/// and the body as it came.
 async fn read_body(
     body: Incoming,
     fields: &Fields,
     bytes_max: usize,
-) -> Result<(Bytes, bool), FetchError> {
+) -> Result<(Bytes, bool, WireBody), FetchError> {
     let wire = collect(body, bytes_max).await?;
-    let decoded = decode(wire.bytes, fields.content_encoding.as_deref(), bytes_max).await?;
-    Ok((decoded.body, wire.cut || decoded.truncated))
+    let decoded = decode(
+        wire.bytes.clone(),
+        fields.content_encoding.as_deref(),
+        bytes_max,
+    )
+    .await?;
+    Ok((decoded.body, wire.cut || decoded.truncated, wire))
 }
 
 /// A body as it came.

@@ -21,6 +21,7 @@ use tower_service::Service;
 use super::failure;
 use super::proxy::{ProxyMode, ProxyUrl};
 use super::resolve::{Resolve, Screen, ScreenedResolver};
+use super::tape::Peer;
 use crate::fetch::{FetchError, FetchLimits, GuardRules};
 
 /// Connects within one set of guard rules.
@@ -171,7 +172,11 @@ pub(super) enum Wire {
 impl Connection for Wire {
     fn connected(&self) -> Connected {
         match self {
-            Self::Tcp(_) | Self::Tunnel(_) => Connected::new(),
+            Self::Tcp(stream) => match stream.inner().peer_addr() {
+                Ok(peer) => Connected::new().extra(Peer(peer.ip())),
+                Err(_) => Connected::new(),
+            },
+            Self::Tunnel(_) => Connected::new(),
             Self::Proxied(_) => Connected::new().proxy(true),
         }
     }

@@ -261,5 +261,6 @@ pub(super) fn page_booking(
         hosts,
         links_dropped: 0,
         evidence: Vec::new(),
+        kept: None,
     }
 }
