@@ -1,13 +1,10 @@
 //! A fetched page as the records that keep it, made before anybody knows where they will stand.
 
-use std::borrow::Cow;
 use std::io;
 use std::net::IpAddr;
 
 use sha1::{Digest, Sha1};
 
-use super::decode;
-use super::headers;
 use super::member::{Member, digest, digest_text, format_date, member, member_named, one_line};
 use super::response::read_http_head;
 use crate::clock::Timestamp;
@@ -93,7 +90,7 @@ impl KeptPage {
             ],
         );
         if !payload.is_empty() {
-            head.push(("WARC-Payload-Digest", digest(&payload)));
+            head.push(("WARC-Payload-Digest", digest(payload)));
         }
         if exchange.is_cut {
             head.push(("WARC-Truncated", "length".to_owned()));
@@ -121,7 +118,7 @@ impl KeptPage {
             response,
             request,
             answer_head: answer_head.to_vec(),
-            payload: whole.then(|| Sha1::digest(&payload).into()),
+            payload: whole.then(|| Sha1::digest(payload).into()),
             common,
         })
     }
@@ -205,16 +202,14 @@ fn without_interim(mut answer: &[u8]) -> &[u8] {
     }
 }
 
-/// The head of an answer with its empty line, and its payload: the body without the framing of
-/// chunks (ISO 28500:2017, 6.3.2).
-fn split(answer: &[u8]) -> (&[u8], Cow<'_, [u8]>) {
+/// The head of an answer with its empty line, and what follows it.
+///
+/// The standard's payload is the body without the framing of chunks (6.3.2), but the tools that
+/// check digests (warcio, FastWARC) and the crawlers that write them take it as it was sent.
+fn split(answer: &[u8]) -> (&[u8], &[u8]) {
     let mut body = answer;
-    let Ok(head) = read_http_head(&mut body) else {
-        return (answer, Cow::Borrowed(&[]));
-    };
-    let head_bytes = &answer[..answer.len() - body.len()];
-    let chunked = headers::find(&head.headers, "Transfer-Encoding")
-        .is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
-    let payload = chunked.then(|| decode::unchunk(body)).flatten();
-    (head_bytes, payload.map_or(Cow::Borrowed(body), Cow::Owned))
+    match read_http_head(&mut body) {
+        Ok(_) => answer.split_at(answer.len() - body.len()),
+        Err(_) => (answer, &[]),
+    }
 }

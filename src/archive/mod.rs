@@ -1,5 +1,6 @@
 //! How is it kept for others? WARC in and out, and an archive served as a proxy.
 
+mod cdxj;
 mod counted;
 mod decode;
 mod error;
@@ -20,6 +21,7 @@ mod stream;
 mod web;
 mod writer;
 
+pub use cdxj::cdxj;
 pub use error::{ArchiveError, Damage, Flaw};
 pub use index::{Archive, Progress};
 pub use info::{ArchiveInfo, FileInfo};

@@ -84,16 +84,21 @@ fn a_page_is_an_answer_a_request_and_a_judgement() {
 fn a_payload_that_is_known_is_referred_to() {
     let folder = tempfile::tempdir().unwrap();
     let mut keeper = open(folder.path(), None);
-    keep(&mut keeper, kept_page("http://a.example/", ANSWER));
     let chunked = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n\
         HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n";
+    keep(&mut keeper, kept_page("http://a.example/", chunked));
     keep(&mut keeper, kept_page("http://b.example/", chunked));
     let records = records(&keeper.path(1));
     let (revisit, block) = &records[4];
     assert_eq!(revisit["warc-type"], "revisit");
     assert_eq!(revisit["warc-refers-to-target-uri"], "http://a.example/");
     assert_eq!(revisit["warc-refers-to-date"], "2009-02-13T23:31:30.123Z");
-    assert_eq!(revisit["warc-payload-digest"], ABC);
+    let response = &records[1].0;
+    assert_eq!(
+        revisit["warc-payload-digest"],
+        response["warc-payload-digest"]
+    );
+    assert_ne!(revisit["warc-record-id"], response["warc-record-id"]);
     assert_eq!(
         block,
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -197,4 +202,31 @@ fn a_file_that_lost_what_was_booked_is_refused() {
     booked.end += 1;
     let error = Keeper::open(folder.path(), "c", "tests/1", Vec::new(), Some(booked)).unwrap_err();
     assert!(matches!(error, ArchiveError::Shortened { .. }), "{error}");
+}
+
+#[test]
+fn an_index_names_each_answer_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keeper = open(folder.path(), None);
+    keep(&mut keeper, kept_page("http://www.b.example/x", ANSWER));
+    let second = keep(&mut keeper, kept_page("http://a.example/", ANSWER));
+    let (lines, damage) = cdxj(&[keeper.path(1)]).unwrap();
+    assert!(damage.is_empty());
+    assert_eq!(lines.len(), 2);
+    let (head, fields) = lines[0].split_once(" {").unwrap();
+    assert_eq!(head, "example,a)/ 20090213233130");
+    let fields: serde_json::Value = serde_json::from_str(&format!("{{{fields}")).unwrap();
+    assert_eq!(fields["mime"], "warc/revisit");
+    assert_eq!(fields["offset"], second.offset.to_string());
+    assert_eq!(fields["filename"], "c-00001.warc.gz");
+    assert!(lines[1].starts_with("example,b)/x 20090213233130 {"));
+    assert!(lines[1].contains(ABC) && lines[1].contains("\"mime\":\"text/html\""));
+    // The member at the offset, of that length, is the record.
+    let bytes = fs::read(keeper.path(1)).unwrap();
+    let number = |name: &str| fields[name].as_str().unwrap().parse::<usize>().unwrap();
+    let member = &bytes[number("offset")..][..number("length")];
+    let mut text = String::new();
+    let mut decoder = flate2::bufread::GzDecoder::new(member);
+    std::io::Read::read_to_string(&mut decoder, &mut text).unwrap();
+    assert!(text.contains("WARC-Type: revisit") && decoder.into_inner().is_empty());
 }
