@@ -75,6 +75,7 @@ fn page(n: u64) -> Event {
         links_dropped: 0,
         evidence,
         kept: None,
+        likeness: apprentice::booking::Likeness::default(),
     })
 }
 

@@ -173,6 +173,7 @@ fn page(lease: LeaseFacts, links: Links) -> Event {
         links_dropped: 0,
         evidence: Vec::new(),
         kept: None,
+        likeness: apprentice::booking::Likeness::default(),
     })
 }
 

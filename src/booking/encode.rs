@@ -124,6 +124,9 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
         warc_file: page.kept.map_or(0, |kept| kept.file),
         warc_offset: page.kept.map_or(0, |kept| kept.offset),
         warc_end: page.kept.map_or(0, |kept| kept.end),
+        sketch: page.likeness.sketch,
+        copy_of: page.likeness.copy_of.map_or(0, |seq| seq.0),
+        near_copy_of: page.likeness.near_copy_of.map_or(0, |seq| seq.0),
     }
 }
 

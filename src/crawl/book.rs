@@ -5,8 +5,8 @@ use super::scope::LinkView;
 use super::spec::Tuning;
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::{
-    Event, FailureBooking, Judgement, Kept, LeaseFacts, LinkFact, PageBooking, RedirectBooking,
-    Refusal,
+    Event, FailureBooking, Judgement, Kept, LeaseFacts, Likeness, LinkFact, PageBooking,
+    RedirectBooking, Refusal,
 };
 use crate::clock::Timestamp;
 use crate::fetch::{FetchError, Redirect, robots_tag_directives};
@@ -70,11 +70,17 @@ pub(super) fn lease_facts(
     }
 }
 
+/// What is known of a page beside itself.
+pub(super) struct Noted {
+    pub(super) kept: Option<Kept>,
+    pub(super) likeness: Likeness,
+}
+
 /// The booking of a judged page.
 pub(super) fn of_page(
     facts: LeaseFacts,
     judged: JudgedPage,
-    kept: Option<Kept>,
+    noted: Noted,
     scorer: &mut dyn LinkScorer,
     intake: &Intake<'_>,
 ) -> Event {
@@ -92,6 +98,7 @@ pub(super) fn of_page(
         targets,
         hosts,
         kept: _,
+        sketch: _,
     } = read;
     let scores = scorer.score(&SourceView {
         log_odds: verdict.log_odds,
@@ -100,18 +107,22 @@ pub(super) fn of_page(
     });
     let tag = response.robots_tag.as_deref().unwrap_or_default();
     let page_nofollow = page.meta.nofollow || robots_tag_directives(tag).nofollow;
+    let is_copy = noted.likeness.copy_of.is_some() && !intake.tuning.scope.follows_copies;
+    let of_copy = is_copy.then_some(Refusal::Copy);
     let links = page.links.iter().zip(&targets).zip(&scores);
     let links = links
         .map(|((link, (target, host)), score)| LinkFact {
             target: *target,
             host: *host,
             priority: *score,
-            refusal: intake.refusal(&LinkView {
-                url: &link.target,
-                depth: facts.depth.saturating_add(1),
-                nofollow: link.nofollow || page_nofollow,
-                near_focus: verdict.near_focus,
-            }),
+            refusal: intake
+                .refusal(&LinkView {
+                    url: &link.target,
+                    depth: facts.depth.saturating_add(1),
+                    nofollow: link.nofollow || page_nofollow,
+                    near_focus: verdict.near_focus,
+                })
+                .or(of_copy),
         })
         .collect();
     Event::Page(PageBooking {
@@ -137,7 +148,8 @@ pub(super) fn of_page(
         hosts,
         links_dropped: page.links_dropped,
         evidence,
-        kept,
+        kept: noted.kept,
+        likeness: noted.likeness,
     })
 }
 

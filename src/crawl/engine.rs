@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::copies::Copies;
 use super::handle::{Command, Handle, LastReport};
 use super::judging::Judging;
 use super::learning::{Learning, SLICE};
@@ -67,6 +68,8 @@ pub struct Engine<S, C> {
     pub(super) keeper: Option<Keeper>,
     /// Where the page that was kept last ends.
     pub(super) kept_last: Option<Kept>,
+    /// What was booked, to know copies by.
+    pub(super) copies: Copies,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
     pub(super) booked: u64,
     pub(super) state: (CrawlState, String),
@@ -172,6 +175,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             learning: Learning::default(),
             keeper: None,
             kept_last: None,
+            copies: Copies::default(),
             raw_spec,
             spec,
             guard,
@@ -217,6 +221,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             if let Event::Page(page) = &event {
                 self.kept_last = page.kept.or(self.kept_last);
+                self.copies.add(seq, page);
             }
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);
@@ -377,6 +382,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         // The frontier folds the event as the store will give it back: without the evidence.
         let seq = self.store.last();
         let seq = Seq(seq.0 + 1);
+        if let Event::Page(page) = &event {
+            self.copies.add(seq, page);
+        }
         self.frontier.admit(seq, &event);
         let stored = self.store.append(event);
         debug_assert_eq!(seq, stored, "the engine is the log's only writer");

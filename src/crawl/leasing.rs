@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::engine::{Engine, EngineError, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX};
+use super::lease_task::Reading;
 use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
@@ -100,9 +101,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
     fn spawn_fetch(&mut self, lease: Lease, request: Request) -> Result<(), EngineError> {
         self.prepare(&lease)?;
         let bench = self.bench.clone();
+        let reading = Reading {
+            limits: self.spec.tuning.page,
+            urls: self.spec.tuning.scope.urls,
+        };
         self.out.insert(lease.number);
-        self.tasks
-            .spawn(bench.fetch(lease, request, self.spec.tuning.page));
+        self.tasks.spawn(bench.fetch(lease, request, reading));
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 
 mod book;
 mod commands;
+mod copies;
 mod engine;
 mod flushing;
 mod handle;

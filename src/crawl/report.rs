@@ -60,6 +60,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .unwrap_or_else(|| self.teaching.base_version()),
             marks: progress.marks.len() as u64,
             unjudged: self.judging.unjudged() as u64,
+            copies: progress.copies,
+            near_copies: progress.near_copies,
+            loss_with_copies: progress.curve.loss() + progress.loss_of_copies,
         }
     }
 
@@ -170,6 +173,10 @@ pub fn page_row(
                 title: page.title.clone(),
                 links: u32::try_from(page.links.len()).unwrap_or(u32::MAX),
                 critic_version: judgement.version,
+                copy_of: page.likeness.copy_of.map_or(0, |seq| seq.0),
+                near_copy_of: page.likeness.near_copy_of.map_or(0, |seq| seq.0),
+                warc_file: page.kept.map_or(0, |kept| kept.file),
+                warc_offset: page.kept.map_or(0, |kept| kept.offset),
                 ..base(&page.lease)
             })
         }

@@ -6,7 +6,7 @@ use super::spec::SpecError;
 use crate::booking::Refusal;
 use crate::fetch::GuardRules;
 use crate::proto::v1;
-use crate::url::CanonicalUrl;
+use crate::url::{CanonicalUrl, UrlRules, trap_of};
 
 /// Patterns of one kind at most; each costs time for every link.
 const PATTERNS_MAX: usize = 1000;
@@ -25,6 +25,11 @@ pub struct Scope {
     follow_nofollow: bool,
     /// Address ranges that may be crawled although they are special.
     pub allow_addresses: Vec<String>,
+    /// How the URLs of links are changed.
+    pub urls: UrlRules,
+    follow_traps: bool,
+    /// Also the links of a page whose bytes were booked before.
+    pub follows_copies: bool,
 }
 
 /// A link as the scope sees it.
@@ -62,6 +67,12 @@ impl Scope {
             hard_focus,
             follow_nofollow: scope.ignore_nofollow,
             allow_addresses: scope.allow_addresses.clone(),
+            urls: UrlRules {
+                keeps_tracking: scope.keep_tracking,
+                sorts_query: scope.sort_query,
+            },
+            follow_traps: scope.follow_traps,
+            follows_copies: scope.follow_copies,
         })
     }
 
@@ -82,7 +93,10 @@ impl Scope {
         if self.depth_max.is_some_and(|max| link.depth > max) {
             return Some(Refusal::Depth);
         }
-        (!self.covers(link.url)).then_some(Refusal::Scope)
+        if !self.covers(link.url) {
+            return Some(Refusal::Scope);
+        }
+        (!self.follow_traps && trap_of(link.url).is_some()).then_some(Refusal::Trap)
     }
 }
 
@@ -159,6 +173,14 @@ mod tests {
             refusal(&scope, "http://a.test/x", |l| l.nofollow = true),
             Some(Refusal::Nofollow)
         );
+    }
+
+    #[test]
+    fn a_trap_is_refused_unless_it_is_asked_for() {
+        let url = "http://a.test/x/x/x/";
+        assert_eq!(refusal(&scope(|_| ()), url, |_| ()), Some(Refusal::Trap));
+        let follows = scope(|s| s.follow_traps = true);
+        assert_eq!(refusal(&follows, url, |_| ()), None);
     }
 
     #[test]

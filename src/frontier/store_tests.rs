@@ -112,6 +112,7 @@ fn booking(n: u64, evidence: Vec<u8>) -> Event {
         links_dropped: 0,
         evidence,
         kept: None,
+        likeness: crate::booking::Likeness::default(),
     })
 }
 

@@ -262,5 +262,6 @@ pub(super) fn page_booking(
         links_dropped: 0,
         evidence: Vec::new(),
         kept: None,
+        likeness: crate::booking::Likeness::default(),
     }
 }
