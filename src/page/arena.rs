@@ -16,6 +16,10 @@ const NONE: u32 = u32::MAX;
 /// The number of the document node.
 pub(super) const DOCUMENT: u32 = 0;
 
+/// Attributes up to which those of a second `body` or `html` are added to the first: each is compared
+/// with all before it.
+const ADDED_ATTRIBUTES_MAX: usize = 256;
+
 /// A node as html5ever holds it. The name travels along, so that asking for it borrows nothing.
 #[derive(Clone)]
 pub(super) struct Handle {
@@ -343,6 +347,9 @@ impl TreeSink for Arena {
         if let NodeKind::Element(element) = &mut nodes.at(target.id).kind {
             for attribute in attributes {
                 let known = &mut element.attributes;
+                if known.len() >= ADDED_ATTRIBUTES_MAX {
+                    break;
+                }
                 if known.iter().all(|old| old.name != attribute.name) {
                     known.push(attribute);
                 }

@@ -313,6 +313,16 @@ fn attributes_without_number_cost_little_and_lose_no_link() {
 }
 
 #[test]
+fn attributes_of_body_after_body_are_bounded() {
+    let mut html = String::new();
+    for n in 0..40_000 {
+        write!(html, "<body n{n}=v id=first>").unwrap();
+    }
+    let page = parse(&(html + "<a href=x>x</a>"));
+    assert_eq!(page.links[0].tag_path, ["body#first", "html"]);
+}
+
+#[test]
 fn long_values_and_comments_are_not_torn() {
     let path = "M 0 0 L 1 1 ".repeat(100_000);
     let page = parse(&format!(
