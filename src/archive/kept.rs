@@ -1,5 +1,6 @@
 //! A fetched page as the records that keep it, made before anybody knows where they will stand.
 
+use std::fmt::Write as _;
 use std::io;
 use std::net::IpAddr;
 
@@ -60,7 +61,7 @@ fn common(exchange: &WireExchange<'_>) -> Vec<(&'static str, String)> {
 
 fn with<const N: usize>(
     common: &[(&'static str, String)],
-    own: [(&'static str, String); N],
+    own: &[(&'static str, String); N],
 ) -> Vec<(&'static str, String)> {
     let [kind, rest @ ..] = &own[..] else {
         return common.to_vec();
@@ -81,7 +82,7 @@ impl KeptPage {
         let (answer_head, payload) = split(answer);
         let mut head = with(
             &common,
-            [
+            &[
                 ("WARC-Type", "response".to_owned()),
                 (
                     "Content-Type",
@@ -99,7 +100,7 @@ impl KeptPage {
         let request = member(
             &with(
                 &common,
-                [
+                &[
                     ("WARC-Type", "request".to_owned()),
                     ("WARC-Concurrent-To", response.id.clone()),
                     (
@@ -143,14 +144,15 @@ impl KeptPage {
             (Some(earlier), Some(payload)) => self.revisit(earlier, payload)?,
             _ => self.response.bytes,
         };
-        let fields: String = judgement
-            .iter()
-            .map(|(name, value)| format!("{name}: {}\r\n", one_line(value)))
-            .collect();
+        let mut fields = String::new();
+        for (name, value) in judgement {
+            // Writing to a string cannot fail.
+            let _ = write!(fields, "{name}: {}\r\n", one_line(value));
+        }
         let metadata = member(
             &with(
                 &self.common[..1],
-                [
+                &[
                     ("WARC-Type", "metadata".to_owned()),
                     ("WARC-Concurrent-To", self.response.id.clone()),
                     ("Content-Type", "application/warc-fields".to_owned()),
@@ -180,7 +182,7 @@ impl KeptPage {
                 "application/http; msgtype=response".to_owned(),
             ),
         ];
-        let head = with(&self.common, own);
+        let head = with(&self.common, &own);
         let revisit = member_named(
             self.response.id.clone(),
             &head,
@@ -205,7 +207,7 @@ fn without_interim(mut answer: &[u8]) -> &[u8] {
 /// The head of an answer with its empty line, and what follows it.
 ///
 /// The standard's payload is the body without the framing of chunks (6.3.2), but the tools that
-/// check digests (warcio, FastWARC) and the crawlers that write them take it as it was sent.
+/// check digests (warcio, `FastWARC`) and the crawlers that write them take it as it was sent.
 fn split(answer: &[u8]) -> (&[u8], &[u8]) {
     let mut body = answer;
     match read_http_head(&mut body) {

@@ -107,7 +107,7 @@ pub struct PageBooking {
     /// The page for those who need more (see [`evidence`]); stored beside the event.
     pub evidence: Vec<u8>,
     /// Where its exchange stands among the crawl's WARC files, if they are kept.
-    pub kept: Option<Kept>,
+    pub kept: Option<Box<Kept>>,
     /// What it is a copy of.
     pub likeness: Likeness,
 }
@@ -115,7 +115,7 @@ pub struct PageBooking {
 /// How a page is like pages that were booked before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Likeness {
-    /// The SimHash of its text, if that is long enough.
+    /// The `SimHash` of its text, if that is long enough.
     pub sketch: Option<u64>,
     /// The first page with the same bytes.
     pub copy_of: Option<Seq>,

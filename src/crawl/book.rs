@@ -72,7 +72,7 @@ pub(super) fn lease_facts(
 
 /// What is known of a page beside itself.
 pub(super) struct Noted {
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<Box<Kept>>,
     pub(super) likeness: Likeness,
 }
 
@@ -107,7 +107,8 @@ pub(super) fn of_page(
     });
     let tag = response.robots_tag.as_deref().unwrap_or_default();
     let page_nofollow = page.meta.nofollow || robots_tag_directives(tag).nofollow;
-    let is_copy = noted.likeness.copy_of.is_some() && !intake.tuning.scope.follows_copies;
+    let Noted { kept, likeness } = noted;
+    let is_copy = likeness.copy_of.is_some() && !intake.tuning.scope.follows_copies;
     let of_copy = is_copy.then_some(Refusal::Copy);
     let links = page.links.iter().zip(&targets).zip(&scores);
     let links = links
@@ -148,8 +149,8 @@ pub(super) fn of_page(
         hosts,
         links_dropped: page.links_dropped,
         evidence,
-        kept: noted.kept,
-        likeness: noted.likeness,
+        kept,
+        likeness,
     })
 }
 

@@ -220,7 +220,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.created_at = state.at;
             }
             if let Event::Page(page) = &event {
-                self.kept_last = page.kept.or(self.kept_last);
+                self.kept_last = page.kept.as_deref().copied().or(self.kept_last);
                 self.copies.add(seq, page);
             }
             self.frontier.admit(seq, &event);

@@ -48,7 +48,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         &mut self,
         judged: &mut JudgedPage,
         facts: &LeaseFacts,
-    ) -> Result<Option<Kept>, EngineError> {
+    ) -> Result<Option<Box<Kept>>, EngineError> {
         let Some(page) = judged.read.kept.take() else {
             return Ok(None);
         };
@@ -59,11 +59,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return Ok(None);
         };
         let at = keeper.keep(*page, &judgement, now)?;
-        Ok(Some(Kept {
+        Ok(Some(Box::new(Kept {
             file: at.file,
             offset: at.offset,
             end: at.end,
-        }))
+        })))
     }
 }
 

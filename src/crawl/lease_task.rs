@@ -73,7 +73,7 @@ pub(super) struct ReadPage {
     /// Fingerprint and host (index into `hosts`) of each link's target.
     pub(super) targets: Vec<(UrlId, u32)>,
     pub(super) hosts: Vec<HostKey>,
-    /// The SimHash of its text, if that is long enough.
+    /// The `SimHash` of its text, if that is long enough.
     pub(super) sketch: Option<u64>,
     /// The records of its exchange, if pages are kept.
     pub(super) kept: Option<Box<KeptPage>>,

@@ -175,8 +175,8 @@ pub fn page_row(
                 critic_version: judgement.version,
                 copy_of: page.likeness.copy_of.map_or(0, |seq| seq.0),
                 near_copy_of: page.likeness.near_copy_of.map_or(0, |seq| seq.0),
-                warc_file: page.kept.map_or(0, |kept| kept.file),
-                warc_offset: page.kept.map_or(0, |kept| kept.offset),
+                warc_file: page.kept.as_ref().map_or(0, |kept| kept.file),
+                warc_offset: page.kept.as_ref().map_or(0, |kept| kept.offset),
                 ..base(&page.lease)
             })
         }

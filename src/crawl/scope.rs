@@ -13,6 +13,10 @@ const PATTERNS_MAX: usize = 1000;
 
 /// A checked scope.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own in the spec"
+)]
 pub struct Scope {
     allow: RegexSet,
     deny: RegexSet,

@@ -49,7 +49,7 @@ pub(super) struct Element {
     pub(super) name: LocalName,
     /// Of the HTML namespace, not `svg` or `math`.
     pub(super) is_html: bool,
-    /// Of MathML, but what it holds is HTML again.
+    /// Of `MathML`, but what it holds is HTML again.
     holds_html: bool,
     attributes: Vec<Attribute>,
 }

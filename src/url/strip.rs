@@ -78,7 +78,7 @@ pub struct UrlRules {
 impl UrlRules {
     /// The URL under these rules; applied twice they change nothing more. What is left of the query
     /// stays as it was, byte for byte.
-    pub fn apply(&self, url: CanonicalUrl) -> CanonicalUrl {
+    pub fn apply(self, url: CanonicalUrl) -> CanonicalUrl {
         let text = url.as_str();
         let (path, query) = match text.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -102,7 +102,7 @@ impl UrlRules {
     }
 
     /// What is left of a query; `None` if nothing is, not even its mark.
-    fn query<'a>(&self, query: &'a str) -> Option<Cow<'a, str>> {
+    fn query<'a>(self, query: &'a str) -> Option<Cow<'a, str>> {
         let all = query.split('&').count();
         let mut parts: Vec<&str> = query
             .split('&')

@@ -157,7 +157,7 @@ async fn account(client: &mut Client) -> Vec<v1::PageRow> {
 /// A booked page stands where its booking says: an answer, a request and a judgement, each a gzip
 /// member of its own.
 fn assert_kept(page: &PageBooking, files: &mut BTreeMap<u32, Vec<u8>>, folder: &Path) {
-    let kept = page.kept.unwrap();
+    let kept = page.kept.as_ref().unwrap();
     let file = files.entry(kept.file).or_insert_with(|| {
         let name = format!("crawl-{:05}.warc.gz", kept.file);
         fs::read(folder.join(name)).unwrap()

@@ -139,10 +139,12 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             .collect(),
         links_dropped: record.links_dropped,
         evidence: Vec::new(),
-        kept: (record.warc_file > 0).then_some(Kept {
-            file: record.warc_file,
-            offset: record.warc_offset,
-            end: record.warc_end,
+        kept: (record.warc_file > 0).then(|| {
+            Box::new(Kept {
+                file: record.warc_file,
+                offset: record.warc_offset,
+                end: record.warc_end,
+            })
         }),
         likeness: Likeness {
             sketch: record.sketch,

@@ -98,7 +98,7 @@ prop_compose! {
                 copy_of: copy_of.map(Seq),
                 near_copy_of: near_copy_of.map(Seq),
             },
-            kept: kept.map(|(file, offset, end)| Kept { file, offset, end }),
+            kept: kept.map(|(file, offset, end)| Box::new(Kept { file, offset, end })),
         })
     }
 }

@@ -5,6 +5,10 @@ use crate::proto::v1;
 /// Which links are taken in.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scope")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each flag is a switch of its own"
+)]
 pub(super) struct ScopeArgs {
     /// Take in only URLs that match this regular expression (or another --allow); replaces the list there is
     #[arg(long, value_name = "REGEX")]
@@ -30,7 +34,7 @@ pub(super) struct ScopeArgs {
     #[arg(long)]
     ignore_nofollow: bool,
 
-    /// Leave session ids and tracking parameters (utm_source ..) in the URLs of links
+    /// Leave session ids and tracking parameters such as `utm_source` in the URLs of links
     #[arg(long)]
     keep_tracking: bool,
 
