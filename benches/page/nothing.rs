@@ -10,11 +10,11 @@ use html5ever::{Attribute, ExpandedName, QualName};
 
 /// A node: its number, and its name if it is an element.
 #[derive(Clone)]
-pub struct Node(u32, Option<Rc<QualName>>);
+pub(crate) struct Node(u32, Option<Rc<QualName>>);
 
 /// The sink.
 #[derive(Default)]
-pub struct Nothing(Cell<u32>);
+pub(crate) struct Nothing(Cell<u32>);
 
 impl Nothing {
     fn node(&self, name: Option<Rc<QualName>>) -> Node {

@@ -128,8 +128,9 @@ mod tests {
 
     #[test]
     fn what_grows_without_end_is_a_trap() {
-        let deep = "x/".repeat(1) + &(0..20).map(|n| format!("{n}/")).collect::<String>();
-        let wide: String = (0..25).map(|n| format!("p{n}&")).collect();
+        let numbers = |count| (0..count).map(|n: u32| n.to_string()).collect::<Vec<_>>();
+        let deep = numbers(21).join("/");
+        let wide = numbers(25).join("&");
         for (rest, expected) in [
             (deep.as_str(), Trap::Depth),
             // MarginaliaSearch 110: a relative link on a server that answers any path.
