@@ -92,9 +92,10 @@ fn arena_lines(tree: &Tree, parent: u32, depth: usize, lines: &mut Vec<String>) 
             NodeKind::Text(text) => lines.push(format!("{}\"{text}\"", "  ".repeat(depth))),
             NodeKind::Element(element) => {
                 // The arena tells HTML from foreign only.
-                let ns = match element.is_html {
-                    true => html5ever::ns!(html),
-                    false => html5ever::ns!(),
+                let ns = if element.is_html {
+                    html5ever::ns!(html)
+                } else {
+                    html5ever::ns!()
                 };
                 let name = QualName::new(None, ns, element.name.clone());
                 element_lines(lines, depth, &name, element.attributes());

@@ -102,7 +102,7 @@ impl UrlRules {
     }
 
     /// What is left of a query; `None` if nothing is, not even its mark.
-    fn query<'a>(self, query: &'a str) -> Option<Cow<'a, str>> {
+    fn query(self, query: &str) -> Option<Cow<'_, str>> {
         let all = query.split('&').count();
         let mut parts: Vec<&str> = query
             .split('&')
