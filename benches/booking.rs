@@ -74,6 +74,8 @@ fn page(n: u64) -> Event {
             .collect(),
         links_dropped: 0,
         evidence,
+        kept: None,
+        likeness: apprentice::booking::Likeness::default(),
     })
 }
 

@@ -174,6 +174,8 @@ fn page(lease: LeaseFacts, links: Links) -> Event {
         hosts: links.hosts,
         links_dropped: 0,
         evidence: Vec::new(),
+        kept: None,
+        likeness: apprentice::booking::Likeness::default(),
     })
 }
 

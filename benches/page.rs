@@ -3,6 +3,9 @@
 //! The pages are made here, or come from a WARC file: `APPRENTICE_BENCH_ARCHIVE=FILE.warc.gz cargo
 //! bench --bench page`. Criterion prints MB/s of HTML for `parse`, pages/s for the others.
 
+#[path = "page/nothing.rs"]
+mod nothing;
+
 use std::fmt::Write;
 use std::hint::black_box;
 
@@ -11,6 +14,9 @@ use apprentice::page::{DocumentKind, Page, PageLimits, PageSource};
 use apprentice::text::for_each_word;
 use apprentice::url::CanonicalUrl;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use html5ever::tendril::TendrilSink;
+use html5ever::{ParseOpts, parse_document};
+use nothing::Nothing;
 use warc::{WarcHeader, WarcReader};
 
 /// Pages taken from an archive, so that a run ends within a minute.
@@ -144,11 +150,19 @@ fn pages(criterion: &mut Criterion) {
                 .sum::<usize>()
         });
     });
+    // What html5ever itself costs: its tokenizer and tree builder into a sink that keeps nothing.
+    let texts: Vec<_> = samples
+        .iter()
+        .map(|sample| String::from_utf8_lossy(&sample.body))
+        .collect();
+    group.bench_function("html5ever", |bencher| {
+        bencher.iter(|| {
+            for text in &texts {
+                black_box(parse_document(Nothing::default(), ParseOpts::default()).one(&**text));
+            }
+        });
+    });
     group.bench_function("words", |bencher| {
-        let texts: Vec<_> = samples
-            .iter()
-            .map(|sample| String::from_utf8_lossy(&sample.body))
-            .collect();
         bencher.iter(|| {
             let mut bytes = 0;
             for text in &texts {

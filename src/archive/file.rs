@@ -117,7 +117,7 @@ fn read_answer(stream: &mut Stream<At>, url: &CanonicalUrl) -> Result<ArchivedRe
     match head.kind {
         Kind::Response => ArchivedResponse::from_http(block),
         Kind::Resource => Ok(ArchivedResponse::from_resource(block, head.content_type())),
-        Kind::Other => Err(Flaw::Moved),
+        Kind::Revisit | Kind::Other => Err(Flaw::Moved),
     }
 }
 

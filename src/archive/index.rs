@@ -114,7 +114,7 @@ impl Archive {
                 inside += u64::from(answer.place.skip > 0);
                 self.add_answer(number, &answer);
             }
-            Event::Other => {
+            Event::Revisit(_) | Event::Other(_) => {
                 records += 1;
                 self.info.other_records += 1;
             }

@@ -1,5 +1,6 @@
 //! How is it kept for others? WARC in and out, and an archive served as a proxy.
 
+mod cdxj;
 mod counted;
 mod decode;
 mod error;
@@ -7,7 +8,10 @@ mod file;
 mod headers;
 mod index;
 mod info;
+mod keeper;
+mod kept;
 mod limits;
+mod member;
 mod proxy;
 mod record;
 mod recover;
@@ -17,9 +21,12 @@ mod stream;
 mod web;
 mod writer;
 
+pub use cdxj::cdxj;
 pub use error::{ArchiveError, Damage, Flaw};
 pub use index::{Archive, Progress};
 pub use info::{ArchiveInfo, FileInfo};
+pub use keeper::{Keeper, KeptAt};
+pub use kept::{KeptPage, WireExchange};
 pub use proxy::{Answer, ArchiveLibrary, Authority, AuthorityError, Library, ProxyLimits, serve};
 pub use recover::{Recovered, recover};
 pub use response::ArchivedResponse;

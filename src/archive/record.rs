@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Response,
     /// A thing without a protocol around it.
     Resource,
+    /// A reference to an answer that was the same.
+    Revisit,
     /// Everything else: not read here.
     Other,
 }
@@ -41,6 +43,11 @@ impl Head {
     /// WARC-Date as written.
     pub(super) fn date(&self) -> Option<&str> {
         headers::find(&self.headers, "WARC-Date")
+    }
+
+    /// WARC-Payload-Digest as written.
+    pub(super) fn payload_digest(&self) -> Option<&str> {
+        headers::find(&self.headers, "WARC-Payload-Digest")
     }
 
     /// The content type of the block.
@@ -111,6 +118,7 @@ pub(super) fn read_head<R: BufRead>(input: &mut R) -> Result<Head, Flaw> {
     let kind = match headers::find(&headers, "WARC-Type") {
         Some(kind) if kind.eq_ignore_ascii_case("response") => Kind::Response,
         Some(kind) if kind.eq_ignore_ascii_case("resource") => Kind::Resource,
+        Some(kind) if kind.eq_ignore_ascii_case("revisit") => Kind::Revisit,
         _ => Kind::Other,
     };
     Ok(Head {

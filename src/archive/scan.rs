@@ -31,8 +31,10 @@ pub(super) struct Answer {
 pub(super) enum Event {
     /// A whole record that holds an answer.
     Answer(Answer),
+    /// A whole record that refers to an earlier answer.
+    Revisit(Answer),
     /// A whole record of another kind.
-    Other,
+    Other(Place),
     /// A place that cannot be used.
     Damage(Place, Flaw),
     /// Bytes of the file that were read so far; about every megabyte.
@@ -116,7 +118,7 @@ fn take_record<R: Read>(stream: &mut Stream<R>, place: Place, head: Head) -> Res
     let length = head.length;
     let mut block = stream.by_ref().take(length);
     let http = match head.kind {
-        Kind::Response => Some(response::read_http_head(&mut block)),
+        Kind::Response | Kind::Revisit => Some(response::read_http_head(&mut block)),
         Kind::Resource | Kind::Other => None,
     };
     let left = block.limit();
@@ -127,8 +129,8 @@ fn take_record<R: Read>(stream: &mut Stream<R>, place: Place, head: Head) -> Res
             expected: length,
         });
     }
-    if head.kind == Kind::Other {
-        return Ok(Event::Other);
+    if head.kind == Kind::Other || head.kind == Kind::Revisit && !matches!(http, Some(Ok(_))) {
+        return Ok(Event::Other(place));
     }
     if length > RECORD_BYTES_MAX {
         return Ok(Event::Damage(place, Flaw::TooLong(length)));
@@ -142,12 +144,18 @@ fn take_record<R: Read>(stream: &mut Stream<R>, place: Place, head: Head) -> Res
         // The record is whole, only its block is foreign: the next one follows in its place.
         Some(Err(flaw)) => return Ok(Event::Damage(place, flaw)),
     };
-    Ok(Event::Answer(Answer {
+    let is_revisit = head.kind == Kind::Revisit;
+    let answer = Answer {
         place,
         head,
         status,
         content_type,
-    }))
+    };
+    Ok(if is_revisit {
+        Event::Revisit(answer)
+    } else {
+        Event::Answer(answer)
+    })
 }
 
 /// The offset of the next gzip member at or after `from` (RFC 1952, 2.3.1: its magic, method

@@ -5,11 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use sha1::{Digest, Sha1};
-
 use super::error::ArchiveError;
+use super::member::{digest, format_date, one_line, record_id, record_text, zip};
 use crate::clock::Timestamp;
 use crate::url::CanonicalUrl;
 
@@ -50,12 +47,28 @@ impl WarcWriter {
     /// # Errors
     /// [`ArchiveError::Write`], also if the file exists.
     pub fn create(path: &Path, software: &str, now: Timestamp) -> Result<Self, ArchiveError> {
+        Self::create_about(path, software, &[], now)
+    }
+
+    /// As [`create`](Self::create); `about` are more fields of the `warcinfo` record.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub(super) fn create_about(
+        path: &Path,
+        software: &str,
+        about: &[(&str, String)],
+        now: Timestamp,
+    ) -> Result<Self, ArchiveError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let mut writer = Self::over(path, file, "create")?;
-        let fields = format!(
+        let mut fields = format!(
             "software: {}\r\nformat: WARC File Format 1.1\r\n",
             one_line(software)
         );
+        for (name, value) in about {
+            let _ = write!(fields, "{name}: {}\r\n", one_line(value));
+        }
         let head = [
             ("WARC-Type", "warcinfo".to_owned()),
             ("Content-Type", "application/warc-fields".to_owned()),
@@ -140,6 +153,15 @@ impl WarcWriter {
             .map_err(|cause| self.failed("sync", cause))
     }
 
+    /// The open file, to be synced elsewhere.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Write`].
+    pub(super) fn handle(&self) -> Result<File, ArchiveError> {
+        let handle = self.file.try_clone();
+        handle.map_err(|cause| self.failed("sync", cause))
+    }
+
     fn append(
         &mut self,
         head: &[(&str, String)],
@@ -150,23 +172,21 @@ impl WarcWriter {
         let date = format_date(date);
         let block_digest = digest(block);
         let id = record_id(head, &date, &block_digest, start);
-        let mut text = String::from("WARC/1.1\r\n");
-        let own = [
-            ("WARC-Record-ID", id),
-            ("WARC-Date", date),
-            ("WARC-Block-Digest", block_digest),
-            ("Content-Length", block.len().to_string()),
-        ];
-        for (name, value) in head.iter().chain(&own) {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{name}: {value}\r\n");
-        }
-        text.push_str("\r\n");
-        let written = zip(&[text.as_bytes(), block, b"\r\n\r\n"])
-            .and_then(|member| self.file.write_all(&member).map(|()| member.len()));
-        match written {
-            Ok(length) => {
-                self.offset += length as u64;
+        let text = record_text(head, &id, &date, &block_digest, block.len());
+        let member = zip(&[text.as_bytes(), block, b"\r\n\r\n"]);
+        let member = member.map_err(|cause| self.failed("zip a record for", cause))?;
+        self.append_members(&member)
+    }
+
+    /// Appends whole gzip members, in one write, and returns the offset at which they begin.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Write`]; the file then ends with the record before.
+    pub(super) fn append_members(&mut self, members: &[u8]) -> Result<u64, ArchiveError> {
+        let start = self.offset;
+        match self.file.write_all(members) {
+            Ok(()) => {
+                self.offset += members.len() as u64;
                 Ok(start)
             }
             Err(cause) => {
@@ -211,56 +231,4 @@ fn http_block(answer: &StoredAnswer<'_>) -> Vec<u8> {
     let mut block = head.into_bytes();
     block.extend_from_slice(answer.body);
     block
-}
-
-/// A header's text without line ends, which would begin another header.
-fn one_line(text: &str) -> String {
-    text.replace(['\r', '\n'], " ")
-}
-
-fn zip(parts: &[&[u8]]) -> io::Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    for part in parts {
-        encoder.write_all(part)?;
-    }
-    encoder.finish()
-}
-
-/// As WARC writes digests: SHA-1 in base 32.
-fn digest(bytes: &[u8]) -> String {
-    let hash = Sha1::digest(bytes);
-    format!("sha1:{}", data_encoding::BASE32.encode(&hash))
-}
-
-fn format_date(moment: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(moment.0)
-        .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
-        .to_string()
-}
-
-/// A UUID from what the record is and where it stands (RFC 9562, version 8 with SHA-1): the same
-/// crawl writes the same file.
-fn record_id(head: &[(&str, String)], date: &str, block_digest: &str, offset: u64) -> String {
-    let mut hash = Sha1::new();
-    for (name, value) in head {
-        hash.update(name.as_bytes());
-        hash.update(value.as_bytes());
-        hash.update([0]);
-    }
-    hash.update(date.as_bytes());
-    hash.update(block_digest.as_bytes());
-    hash.update(offset.to_be_bytes());
-    let hash = hash.finalize();
-    let mut id = [0_u8; 16];
-    for (to, from) in id.iter_mut().zip(hash.iter()) {
-        *to = *from;
-    }
-    id[6] = (id[6] & 0x0f) | 0x80;
-    id[8] = (id[8] & 0x3f) | 0x80;
-    let hex = data_encoding::HEXLOWER.encode(&id);
-    let groups = [0..8, 8..12, 12..16, 16..20, 20..32];
-    let groups: Vec<&str> = groups
-        .map(|range| hex.get(range).unwrap_or_default())
-        .into();
-    format!("<urn:uuid:{}>", groups.join("-"))
 }

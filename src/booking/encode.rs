@@ -121,6 +121,12 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
         judgement: Some(judgement_record(&page.judgement)),
         links: Some(links_record(&page.links, &page.hosts)),
         links_dropped: page.links_dropped,
+        warc_file: page.kept.as_ref().map_or(0, |kept| kept.file),
+        warc_offset: page.kept.as_ref().map_or(0, |kept| kept.offset),
+        warc_end: page.kept.as_ref().map_or(0, |kept| kept.end),
+        sketch: page.likeness.sketch,
+        copy_of: page.likeness.copy_of.map_or(0, |seq| seq.0),
+        near_copy_of: page.likeness.near_copy_of.map_or(0, |seq| seq.0),
     }
 }
 

@@ -25,6 +25,7 @@ const VERSION: u8 = 2;
 const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
 const CANONICAL: u8 = 4;
+const FLATTENED: u8 = 8;
 
 /// The evidence of `page`.
 pub fn encode(page: &Page) -> Vec<u8> {
@@ -34,7 +35,7 @@ pub fn encode(page: &Page) -> Vec<u8> {
     put_number(&mut bytes, page.links_dropped);
     put_text(&mut bytes, &page.title);
     put_text(&mut bytes, page.charset);
-    put_meta(&mut bytes, &page.meta);
+    put_meta(&mut bytes, &page.meta, page.flattened);
     put_size(&mut bytes, page.vocabulary.len());
     for word in &page.vocabulary {
         put_text(&mut bytes, word);
@@ -51,11 +52,12 @@ pub fn encode(page: &Page) -> Vec<u8> {
     bytes
 }
 
-fn put_meta(bytes: &mut Vec<u8>, meta: &PageMeta) {
+fn put_meta(bytes: &mut Vec<u8>, meta: &PageMeta, flattened: bool) {
     let flags = [
         (meta.noindex, NOINDEX),
         (meta.nofollow, NOFOLLOW),
         (meta.canonical.is_some(), CANONICAL),
+        (flattened, FLATTENED),
     ];
     bytes.push(flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum());
     if let Some(canonical) = &meta.canonical {
@@ -102,7 +104,7 @@ pub fn decode(evidence: &[u8]) -> Result<Page, DecodeError> {
     let links_dropped = cursor.number()?;
     let title = cursor.text()?.to_owned();
     let charset = charset(cursor.text()?)?;
-    let meta = meta(&mut cursor)?;
+    let (meta, flattened) = meta(&mut cursor)?;
     let vocabulary: Vec<_> = (0..cursor.count()?)
         .map(|_| cursor.text().map(str::to_owned))
         .collect::<Result<_, _>>()?;
@@ -139,6 +141,7 @@ pub fn decode(evidence: &[u8]) -> Result<Page, DecodeError> {
         meta,
         charset,
         links_dropped,
+        flattened,
     })
 }
 
@@ -161,18 +164,20 @@ fn charset(name: &str) -> Result<&'static str, DecodeError> {
         .ok_or(DecodeError::Evidence("its character set is unknown"))
 }
 
-fn meta(cursor: &mut Cursor<'_>) -> Result<PageMeta, DecodeError> {
+/// What the page says about itself, and whether it was flattened.
+fn meta(cursor: &mut Cursor<'_>) -> Result<(PageMeta, bool), DecodeError> {
     let flags = cursor.byte()?;
     let canonical = if flags & CANONICAL == 0 {
         None
     } else {
         Some(CanonicalUrl::from_stored(cursor.text()?.to_owned()))
     };
-    Ok(PageMeta {
+    let meta = PageMeta {
         noindex: flags & NOINDEX != 0,
         nofollow: flags & NOFOLLOW != 0,
         canonical,
-    })
+    };
+    Ok((meta, flags & FLATTENED != 0))
 }
 
 fn words(

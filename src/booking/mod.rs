@@ -106,6 +106,32 @@ pub struct PageBooking {
     pub links_dropped: u32,
     /// The page for those who need more (see [`evidence`]); stored beside the event.
     pub evidence: Vec<u8>,
+    /// Where its exchange stands among the crawl's WARC files, if they are kept.
+    pub kept: Option<Box<Kept>>,
+    /// What it is a copy of.
+    pub likeness: Likeness,
+}
+
+/// How a page is like pages that were booked before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Likeness {
+    /// The `SimHash` of its text, if that is long enough.
+    pub sketch: Option<u64>,
+    /// The first page with the same bytes.
+    pub copy_of: Option<Seq>,
+    /// A page with nearly the same text; of a page that is no copy to the byte.
+    pub near_copy_of: Option<Seq>,
+}
+
+/// Where the records of a page stand among the WARC files of its crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The number of the file; the first is 1.
+    pub file: u32,
+    /// Where the first of the records begins, in bytes.
+    pub offset: u64,
+    /// Where the last of them ends.
+    pub end: u64,
 }
 
 /// A verdict as it is kept.
@@ -198,11 +224,15 @@ pub enum Refusal {
     Redirects = 8,
     /// outside the archive (closed world of the lab), or outside the crawl that it is to stay within
     World = 9,
+    /// its URL looks like one of those that a server makes without end
+    Trap = 10,
+    /// its page is a copy of one that was booked before
+    Copy = 11,
 }
 
 impl Refusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Robots,
         Self::Scope,
         Self::Depth,
@@ -212,6 +242,8 @@ impl Refusal {
         Self::HostGivenUp,
         Self::Redirects,
         Self::World,
+        Self::Trap,
+        Self::Copy,
     ];
 
     /// The refusal with this number.
@@ -226,7 +258,12 @@ impl Refusal {
     pub fn is_of_scope(self) -> bool {
         matches!(
             self,
-            Self::Scope | Self::Depth | Self::HardFocus | Self::Nofollow | Self::Address
+            Self::Scope
+                | Self::Depth
+                | Self::HardFocus
+                | Self::Nofollow
+                | Self::Address
+                | Self::Trap
         )
     }
 
@@ -242,6 +279,8 @@ impl Refusal {
             Self::HostGivenUp => "host-given-up",
             Self::Redirects => "redirects",
             Self::World => "world",
+            Self::Trap => "trap",
+            Self::Copy => "copy",
         }
     }
 }

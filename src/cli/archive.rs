@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use super::output::{say, say_json, table};
 use super::words::{count, moment};
 use crate::archive::{
-    Archive, ArchiveError, ArchiveInfo, ArchiveLibrary, Authority, ProxyLimits, serve,
+    Archive, ArchiveError, ArchiveInfo, ArchiveLibrary, Authority, ProxyLimits, cdxj, serve,
 };
 
 /// The subcommands.
@@ -22,6 +22,8 @@ use crate::archive::{
 pub(super) enum Command {
     /// What WARC files hold
     Info(Info),
+    /// Print a CDXJ index of WARC files, sorted, as replay tools read it
+    Index(Index),
     /// Serve WARC files as an HTTP forward proxy for every host in them
     Serve(Serve),
 }
@@ -36,6 +38,14 @@ pub(super) struct Info {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Which archive.
+#[derive(Debug, clap::Args)]
+pub(super) struct Index {
+    /// WARC files, gzipped or not
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
 }
 
 /// Which archive, and where.
@@ -61,6 +71,7 @@ pub(super) struct Serve {
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Info(args) => info(args).await,
+        Command::Index(args) => index(args).await,
         Command::Serve(args) => run_proxy(args).await,
     }
 }
@@ -84,6 +95,17 @@ async fn info(args: Info) -> anyhow::Result<ExitCode> {
         say_json(archive.info())?;
     } else {
         say(&render(archive.info()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn index(args: Index) -> anyhow::Result<ExitCode> {
+    let (lines, damage) = tokio::task::spawn_blocking(move || cdxj(&args.files)).await??;
+    for damage in damage {
+        tracing::warn!("{damage}");
+    }
+    for line in lines {
+        say(&line)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -52,6 +52,7 @@ impl CollectParams {
             limits: self.limits,
             guard: Arc::clone(&self.guard),
             kinds: Kinds::Pages,
+            recorder: None,
         }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tonic::Status;
 
-use crate::booking::{Event, Reference, Seq};
-use crate::crawl::{Handle, page_row};
+use crate::booking::{Event, Seq};
+use crate::crawl::{Handle, found_on, page_row};
 use crate::critic::PageJudge;
-use crate::frontier::{FrontierStore, StoreFailure};
+use crate::frontier::StoreFailure;
 use crate::proto::v1;
 
 /// Bytes of a model file in one message.
@@ -38,24 +38,6 @@ pub(super) async fn critic_chunks(
             data: piece.to_vec(),
         })
         .collect())
-}
-
-/// The URL of the page that a reference points into; empty for a seed.
-///
-/// # Errors
-/// [`StoreFailure`] if that event cannot be read.
-pub(super) fn found_on(
-    store: &dyn FrontierStore,
-    reference: Option<&Reference>,
-) -> Result<String, StoreFailure> {
-    let Some(reference) = reference else {
-        return Ok(String::new());
-    };
-    Ok(match store.event(reference.seq)? {
-        Some(Event::Page(page)) => page.lease.url.as_str().to_owned(),
-        Some(Event::Redirect(redirect)) => redirect.lease.url.as_str().to_owned(),
-        _ => String::new(),
-    })
 }
 
 /// Sends the rows that `request` asks for until all are sent or nobody listens. Blocks on the disk.

@@ -2,12 +2,10 @@
 
 use crate::booking::{Event, Reference, Seq};
 use crate::clock::Timestamp;
-use crate::crawl::{Handle, page_row};
+use crate::crawl::{Handle, found_on, page_row};
 use crate::frontier::{FrontierStore, LinkState, StoreFailure, WaitingLink, WhyWaiting};
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
-
-use super::export::found_on;
 
 /// Why the robots.txt of a URL could not be had, if it could not.
 pub(super) type TroubleOf<'a> = &'a dyn Fn(&CanonicalUrl) -> Option<String>;

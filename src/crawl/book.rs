@@ -5,7 +5,8 @@ use super::scope::{LinkView, Nofollow};
 use super::spec::Tuning;
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::{
-    Event, FailureBooking, Judgement, LeaseFacts, LinkFact, PageBooking, RedirectBooking, Refusal,
+    Event, FailureBooking, Judgement, Kept, LeaseFacts, Likeness, LinkFact, PageBooking,
+    RedirectBooking, Refusal,
 };
 use crate::clock::Timestamp;
 use crate::fetch::{FetchError, Redirect, forbidden_port, robots_tag_directives};
@@ -72,10 +73,17 @@ pub(super) fn lease_facts(
     }
 }
 
+/// What is known of a page beside itself.
+pub(super) struct Noted {
+    pub(super) kept: Option<Box<Kept>>,
+    pub(super) likeness: Likeness,
+}
+
 /// The booking of a judged page.
 pub(super) fn of_page(
     facts: LeaseFacts,
     judged: JudgedPage,
+    noted: Noted,
     scorer: &mut dyn LinkScorer,
     intake: &Intake<'_>,
 ) -> Event {
@@ -92,6 +100,8 @@ pub(super) fn of_page(
         body_digest,
         targets,
         hosts,
+        kept: _,
+        sketch: _,
     } = read;
     let scores = scorer.score(&SourceView {
         log_odds: verdict.log_odds,
@@ -101,22 +111,27 @@ pub(super) fn of_page(
     let tag = response.robots_tag.as_deref().unwrap_or_default();
     let by_page = page.meta.nofollow;
     let by_server = robots_tag_directives(tag).nofollow;
+    let Noted { kept, likeness } = noted;
+    let is_copy = likeness.copy_of.is_some() && !intake.tuning.scope.follows_copies;
+    let of_copy = is_copy.then_some(Refusal::Copy);
     let links = page.links.iter().zip(&targets).zip(&scores);
     let links = links
         .map(|((link, (target, host)), score)| LinkFact {
             target: *target,
             host: *host,
             priority: *score,
-            refusal: intake.refusal(&LinkView {
-                url: &link.target,
-                depth: facts.depth.saturating_add(1),
-                nofollow: Nofollow {
-                    by_link: link.nofollow,
-                    by_page,
-                    by_server,
-                },
-                near_focus: verdict.near_focus,
-            }),
+            refusal: intake
+                .refusal(&LinkView {
+                    url: &link.target,
+                    depth: facts.depth.saturating_add(1),
+                    nofollow: Nofollow {
+                        by_link: link.nofollow,
+                        by_page,
+                        by_server,
+                    },
+                    near_focus: verdict.near_focus,
+                })
+                .or(of_copy),
         })
         .collect();
     Event::Page(PageBooking {
@@ -142,6 +157,8 @@ pub(super) fn of_page(
         hosts,
         links_dropped: page.links_dropped,
         evidence,
+        kept,
+        likeness,
     })
 }
 

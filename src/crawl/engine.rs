@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::copies::Copies;
 use super::handle::{Command, Handle, LastReport};
 use super::judging::Judging;
 use super::learners::Learned;
@@ -25,7 +26,8 @@ use super::spec::{Spec, SpecError};
 use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
-use crate::booking::{CrawlState, Event, Seq, StateEvent};
+use crate::archive::{ArchiveError, Keeper};
+use crate::booking::{CrawlState, Event, Kept, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
 use crate::fetch::{GuardRules, Source};
@@ -63,6 +65,12 @@ pub struct Engine<S, C> {
     pub(super) frontier: Frontier,
     pub(super) scorer: Box<dyn LinkScorer>,
     pub(super) learning: Learning,
+    /// Keeps pages as WARC, if the crawl asks for it.
+    pub(super) keeper: Option<Keeper>,
+    /// Where the page that was kept last ends.
+    pub(super) kept_last: Option<Kept>,
+    /// What was booked, to know copies by.
+    pub(super) copies: Copies,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
     pub(super) booked: u64,
     pub(super) state: (CrawlState, String),
@@ -101,6 +109,9 @@ pub enum EngineError {
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreFailure),
+    /// The pages cannot be kept.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// A task panicked.
     #[error("a worker broke: {0}")]
     Panicked(String),
@@ -163,6 +174,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             frontier: Frontier::new(params, parts.calendar),
             scorer,
             learning: Learning::default(),
+            keeper: None,
+            kept_last: None,
+            copies: Copies::default(),
             raw_spec,
             spec,
             guard,
@@ -205,6 +219,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             if let (Event::State(state), true) = (&event, self.created_at.0 == 0) {
                 self.created_at = state.at;
+            }
+            if let Event::Page(page) = &event {
+                self.kept_last = page.kept.as_deref().copied().or(self.kept_last);
+                self.copies.add(seq, page);
             }
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);
@@ -374,6 +392,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         // The frontier folds the event as the store will give it back: without the evidence.
         let seq = self.store.last();
         let seq = Seq(seq.0 + 1);
+        if let Event::Page(page) = &event {
+            self.copies.add(seq, page);
+        }
         self.frontier.admit(seq, &event);
         let stored = self.store.append(event);
         debug_assert_eq!(seq, stored, "the engine is the log's only writer");

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_BYTES, FLUSH_EVENTS};
 use super::parts::Pace;
+use crate::archive::Keeper;
 use crate::booking::{CrawlState, Seq};
 use crate::clock::Clock;
 use crate::fetch::Source;
+use crate::frontier::StoreFailure;
 use crate::proto::v1;
 
 impl<S: Source, C: Clock> Engine<S, C> {
@@ -21,8 +23,25 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let live = self.pace == Pace::Live;
         if full || live && (waited || someone_waits || self.is_closing()) {
             self.flush_due = None;
-            let store = Arc::clone(&self.store);
-            self.flushing = Some(tokio::task::spawn_blocking(move || store.flush()));
+            self.flushing = Some(tokio::task::spawn_blocking(self.flush_work()));
+        }
+    }
+
+    /// What makes all bookings so far durable: first the pages that they name, then they.
+    fn flush_work(&mut self) -> impl FnOnce() -> Result<Seq, StoreFailure> + Send + 'static {
+        let store = Arc::clone(&self.store);
+        let last = store.last();
+        let files = self.keeper.as_mut().map(Keeper::unsynced);
+        move || {
+            let Some(files) = files else {
+                return store.flush();
+            };
+            for file in files {
+                file.sync_all().map_err(|error| {
+                    StoreFailure(format!("cannot sync the WARC files: {error}"))
+                })?;
+            }
+            store.flush_to(last)
         }
     }
 
@@ -56,8 +75,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let durable = flushing.await.map_err(EngineError::from_join)??;
             self.take_flushed(durable);
         }
-        let store = Arc::clone(&self.store);
-        let durable = tokio::task::spawn_blocking(move || store.flush())
+        let durable = tokio::task::spawn_blocking(self.flush_work())
             .await
             .map_err(EngineError::from_join)??;
         self.take_flushed(durable);

@@ -428,6 +428,8 @@ mod tests {
                 body_digest: 0,
                 targets: Vec::new(),
                 hosts: Vec::new(),
+                sketch: None,
+                kept: None,
             },
             shown: v1::JudgePage::default(),
         }

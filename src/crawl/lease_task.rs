@@ -10,17 +10,20 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::judging::Judge;
+use super::keeping::records_of;
+use crate::archive::KeptPage;
 use crate::booking::evidence;
 use crate::clock::Clock;
 use crate::clock::Timestamp;
 use crate::critic::{PageFacts, Verdict, page_to_judge};
 use crate::features::{PageSketch, SourceFacts, TermWeights};
 use crate::fetch::robots::RobotsAnswer;
-use crate::fetch::{FetchError, Outcome, Redirect, Request, Response, Source};
+use crate::fetch::{Exchange, FetchError, Outcome, Redirect, Request, Response, Source};
 use crate::frontier::Lease;
-use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+use crate::page::{DocumentKind, Link, Page, PageLimits, PageSource};
 use crate::proto::v1;
-use crate::url::{CanonicalUrl, HostKey, UrlId};
+use crate::text::simhash;
+use crate::url::{CanonicalUrl, HostKey, UrlId, UrlRules};
 
 /// What came of a lease.
 pub(super) struct Finished {
@@ -65,6 +68,14 @@ pub(super) struct JudgedPage {
     pub(super) sketch: Option<Arc<PageSketch>>,
 }
 
+/// How a page is read.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) limits: PageLimits,
+    /// What is done to the URLs of its links.
+    pub(super) urls: UrlRules,
+}
+
 /// A page, with all that is computed from it alone.
 pub(super) struct ReadPage {
     /// Without its body.
@@ -76,6 +87,10 @@ pub(super) struct ReadPage {
     /// Fingerprint and host (index into `hosts`) of each link's target.
     pub(super) targets: Vec<(UrlId, u32)>,
     pub(super) hosts: Vec<HostKey>,
+    /// The `SimHash` of its text, if that is long enough.
+    pub(super) sketch: Option<u64>,
+    /// The records of its exchange, if pages are kept.
+    pub(super) kept: Option<Box<KeptPage>>,
 }
 
 /// What a task needs besides its lease.
@@ -103,17 +118,18 @@ impl<S, C: Clone> Clone for Workbench<S, C> {
 
 impl<S: Source, C: Clock> Workbench<S, C> {
     /// Fetches the leased URL and reads what comes.
-    pub(super) async fn fetch(
-        self,
-        lease: Lease,
-        request: Request,
-        limits: PageLimits,
-    ) -> Finished {
+    pub(super) async fn fetch(self, lease: Lease, request: Request, reading: Reading) -> Finished {
         let url = request.url.clone();
+        let recorder = request.recorder.clone();
         let outcome = self.source.fetch(request).await;
         let at = self.clock.now();
         let done = match outcome {
-            Outcome::Response(response) => self.read(&url, response, limits, lease.depth).await,
+            Outcome::Response(response) => {
+                let exchange = recorder.and_then(|recorder| recorder.take());
+                let exchange = exchange.map(|exchange| (exchange, at));
+                self.read(&url, response, exchange, reading, lease.depth)
+                    .await
+            }
             Outcome::Redirect(redirect) => Done::Redirect(redirect),
             Outcome::Failure(error) => Done::Failure(error),
         };
@@ -129,7 +145,8 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         &self,
         url: &CanonicalUrl,
         response: Response,
-        limits: PageLimits,
+        exchange: Option<(Exchange, Timestamp)>,
+        reading: Reading,
         depth: u16,
     ) -> Done {
         let kind = DocumentKind::of(response.content_type.as_deref(), &response.body);
@@ -143,7 +160,8 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let url = url.clone();
         let weights = self.weights.clone();
         let work = move || {
-            let read = read_page(&url, response, kind, &limits);
+            let mut read = read_page(&url, response, kind, &reading);
+            read.kept = exchange.and_then(|(exchange, at)| records_of(&url, &exchange, at));
             judge_or_show(read, &url, &judge, weights.as_deref(), depth)
         };
         match tokio::task::spawn_blocking(work).await {
@@ -160,7 +178,7 @@ fn read_page(
     url: &CanonicalUrl,
     mut response: Response,
     kind: DocumentKind,
-    limits: &PageLimits,
+    reading: &Reading,
 ) -> ReadPage {
     // It is not needed any more, and pages may wait long for their verdict.
     let body = std::mem::take(&mut response.body);
@@ -169,8 +187,16 @@ fn read_page(
         content_type: response.content_type.as_deref(),
         body: &body,
     };
-    let page = Page::parse(&source, kind, limits);
+    let mut page = Page::parse(&source, kind, &reading.limits);
+    let links = std::mem::take(&mut page.links).into_iter();
+    page.links = links
+        .map(|link| Link {
+            target: reading.urls.apply(link.target),
+            ..link
+        })
+        .collect();
     let (targets, hosts) = targets_of(&page);
+    let sketch = simhash(&page.words, &page.vocabulary);
     ReadPage {
         body_bytes: body.len() as u64,
         body_digest: xxhash_rust::xxh3::xxh3_64(&body),
@@ -179,6 +205,8 @@ fn read_page(
         page,
         targets,
         hosts,
+        sketch,
+        kept: None,
     }
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::engine::{Engine, EngineError, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX};
+use super::lease_task::Reading;
 use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{RobotsAnswer, RobotsCache};
-use crate::fetch::{Kinds, Request, Source, forbidden_port};
+use crate::fetch::{Kinds, Recorder, Request, Source, forbidden_port};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
 
@@ -77,6 +78,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             limits: self.spec.tuning.fetch,
             guard: Arc::clone(&self.guard),
             kinds: Kinds::Pages,
+            recorder: self.keeper.as_ref().map(|_| Recorder::default()),
         };
         let RobotsPolicy::Obey(cache) = &self.robots else {
             return self.spawn_fetch(lease, request);
@@ -103,9 +105,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     fn spawn_fetch(&mut self, lease: Lease, request: Request) -> Result<(), EngineError> {
         let bench = self.bench.clone();
+        let reading = Reading {
+            limits: self.spec.tuning.page,
+            urls: self.spec.tuning.scope.urls,
+        };
         self.out.insert(lease.number);
-        self.tasks
-            .spawn(bench.fetch(lease, request, self.spec.tuning.page));
+        self.tasks.spawn(bench.fetch(lease, request, reading));
         Ok(())
     }
 

@@ -6,11 +6,13 @@
 
 mod book;
 mod commands;
+mod copies;
 mod engine;
 mod explaining;
 mod flushing;
 mod handle;
 mod judging;
+mod keeping;
 mod learners;
 mod learning;
 mod lease_task;
@@ -33,6 +35,7 @@ pub use engine::{Engine, EngineError};
 pub use explaining::LinkReasons;
 pub use handle::{CrawlError, Handle};
 pub use judging::{ClassNames, Judge};
+pub use keeping::found_on;
 pub use learners::{Learned, LearnersAt};
 pub use order::CrawlOrder;
 pub use parts::{EngineParts, Pace, RobotsPolicy, World};

@@ -24,6 +24,10 @@ pub enum Tally {
         at: Timestamp,
         /// Links that were not taken in, by reason.
         refused: Vec<(Refusal, u32)>,
+        /// It has the bytes of a page booked before.
+        is_copy: bool,
+        /// It has nearly the text of a page booked before.
+        is_near_copy: bool,
     },
     /// A failed fetch.
     Failure {
@@ -100,6 +104,8 @@ impl Tally {
             requests: page.lease.requests,
             at: page.lease.finished_at,
             refused,
+            is_copy: page.likeness.copy_of.is_some(),
+            is_near_copy: page.likeness.near_copy_of.is_some(),
         }
     }
 }
@@ -119,6 +125,12 @@ pub struct Progress {
     pub redirects: u64,
     /// Pages with R >= 0.5.
     pub relevant: u64,
+    /// Pages with the bytes of a page booked before.
+    pub copies: u64,
+    /// Pages with nearly the text of a page booked before, copies left out.
+    pub near_copies: u64,
+    /// The sum of R over both: what L(n) would be more, were they counted as lost.
+    pub loss_of_copies: f64,
     /// Failures by cause, those to be tried again and unreachable robots.txt files included.
     pub failures_by_cause: BTreeMap<String, u64>,
     /// Links not taken in or struck off, by reason.
@@ -142,7 +154,14 @@ impl Progress {
                 requests,
                 at,
                 refused,
+                is_copy,
+                is_near_copy,
             } => {
+                self.copies += u64::from(*is_copy);
+                self.near_copies += u64::from(*is_near_copy);
+                if *is_copy || *is_near_copy {
+                    self.loss_of_copies += f64::from(*relevance);
+                }
                 self.curve.push(*relevance);
                 self.pages += 1;
                 self.relevant += u64::from(*relevance >= 0.5);

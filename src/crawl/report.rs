@@ -67,6 +67,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .iter()
                 .map(learner_to_proto)
                 .collect(),
+            copies: progress.copies,
+            near_copies: progress.near_copies,
+            loss_with_copies: progress.curve.loss() + progress.loss_of_copies,
         }
     }
 
@@ -177,6 +180,10 @@ pub fn page_row(
                 title: page.title.clone(),
                 links: u32::try_from(page.links.len()).unwrap_or(u32::MAX),
                 critic_version: judgement.version,
+                copy_of: page.likeness.copy_of.map_or(0, |seq| seq.0),
+                near_copy_of: page.likeness.near_copy_of.map_or(0, |seq| seq.0),
+                warc_file: page.kept.as_ref().map_or(0, |kept| kept.file),
+                warc_offset: page.kept.as_ref().map_or(0, |kept| kept.offset),
                 ..base(&page.lease)
             })
         }

@@ -6,13 +6,17 @@ use super::spec::SpecError;
 use crate::booking::Refusal;
 use crate::fetch::GuardRules;
 use crate::proto::v1;
-use crate::url::CanonicalUrl;
+use crate::url::{CanonicalUrl, UrlRules, trap_of};
 
 /// Patterns of one kind at most; each costs time for every link.
 const PATTERNS_MAX: usize = 1000;
 
 /// A checked scope.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own in the spec"
+)]
 pub struct Scope {
     allow: RegexSet,
     deny: RegexSet,
@@ -30,6 +34,11 @@ pub struct Scope {
     pub sitemaps: bool,
     /// Address ranges that may be crawled although they are special.
     pub allow_addresses: Vec<String>,
+    /// How the URLs of links are changed.
+    pub urls: UrlRules,
+    follow_traps: bool,
+    /// Also the links of a page whose bytes were booked before.
+    pub follows_copies: bool,
 }
 
 /// Who asks that a link is not followed; each can be ignored by itself.
@@ -84,6 +93,12 @@ impl Scope {
             },
             sitemaps: scope.sitemaps,
             allow_addresses: scope.allow_addresses.clone(),
+            urls: UrlRules {
+                keeps_tracking: scope.keep_tracking,
+                sorts_query: scope.sort_query,
+            },
+            follow_traps: scope.follow_traps,
+            follows_copies: scope.follow_copies,
         })
     }
 
@@ -109,7 +124,10 @@ impl Scope {
         if self.depth_max.is_some_and(|max| link.depth > max) {
             return Some(Refusal::Depth);
         }
-        (!self.covers(link.url)).then_some(Refusal::Scope)
+        if !self.covers(link.url) {
+            return Some(Refusal::Scope);
+        }
+        (!self.follow_traps && trap_of(link.url).is_some()).then_some(Refusal::Trap)
     }
 }
 
@@ -186,6 +204,14 @@ mod tests {
             refusal(&scope, "http://a.test/x", |l| l.nofollow.by_link = true),
             Some(Refusal::Nofollow)
         );
+    }
+
+    #[test]
+    fn a_trap_is_refused_unless_it_is_asked_for() {
+        let url = "http://a.test/x/x/x/";
+        assert_eq!(refusal(&scope(|_| ()), url, |_| ()), Some(Refusal::Trap));
+        let follows = scope(|s| s.follow_traps = true);
+        assert_eq!(refusal(&follows, url, |_| ()), None);
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub struct Spec {
     pub seed: u64,
     /// The crawl within whose fetches this one stays.
     pub within: Option<String>,
+    /// Pages are kept as WARC.
+    pub warc: bool,
     /// What may change while it runs.
     pub tuning: Tuning,
 }
@@ -219,6 +221,7 @@ impl Spec {
             order,
             seed: spec.seed,
             within: check_within(&spec.within)?,
+            warc: spec.warc,
             tuning: Tuning::check(spec)?,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::book::{self, Intake};
+use super::book::{self, Intake, Noted};
 use super::engine::{Engine, EngineError};
 use super::judging::Unjudged;
 use super::lease_task::{Done, Finished, JudgedPage};
@@ -106,11 +106,16 @@ impl<S: Source, C: Clock> Engine<S, C> {
         &mut self,
         lease: u64,
         facts: LeaseFacts,
-        judged: JudgedPage,
+        mut judged: JudgedPage,
     ) -> Result<(), EngineError> {
         self.trouble = None;
         let sketch = judged.sketch.clone();
-        let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
+        let read = &judged.read;
+        let likeness = (self.copies).likeness(read.body_bytes, read.body_digest, read.sketch);
+        let kept = self.keep(&mut judged, &facts)?;
+        let noted = Noted { kept, likeness };
+        let event =
+            self.with_intake(|intake, scorer| book::of_page(facts, judged, noted, scorer, intake));
         let seq = self.append(event);
         Ok(self.learn(lease, seq, sketch)?)
     }

@@ -6,6 +6,7 @@
 
 mod decode;
 mod error;
+mod exchange;
 mod fields;
 mod guard;
 mod http;
@@ -18,6 +19,7 @@ pub mod sitemap;
 mod source;
 
 pub use error::FetchError;
+pub use exchange::{Exchange, Recorder};
 pub use fields::{Fields, RobotsTag, retry_after, robots_tag_directives};
 pub use guard::{Cidr, CidrError, GuardRules, forbidden_port};
 pub use http::{

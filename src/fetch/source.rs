@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{FetchError, FetchLimits, GuardRules};
+use super::{FetchError, FetchLimits, GuardRules, Recorder};
 use crate::url::{CanonicalUrl, HostKey};
 
 /// One request: a GET.
@@ -23,6 +23,9 @@ pub struct Request {
     pub guard: Arc<GuardRules>,
     /// Which kinds of document are worth their bytes.
     pub kinds: Kinds,
+    /// Where the exchange that brought a page is put down, if somebody keeps it. A source that sees no
+    /// wire puts nothing down.
+    pub recorder: Option<Recorder>,
 }
 
 impl Request {
@@ -34,6 +37,7 @@ impl Request {
             limits: FetchLimits::default(),
             guard: Arc::new(GuardRules::public_only()),
             kinds: Kinds::Pages,
+            recorder: None,
         }
     }
 }

@@ -27,6 +27,13 @@ pub trait FrontierStore: Send + Sync + 'static {
     /// [`StoreFailure`]; what was not written stays readable and is tried again by the next call.
     fn flush(&self) -> Result<Seq, StoreFailure>;
 
+    /// As [`flush`](Self::flush), but of nothing that comes after `last`: for those who have something
+    /// else to make durable before the events that name it.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure>;
+
     /// The last durable event (0 if there is none).
     fn durable(&self) -> Seq;
 

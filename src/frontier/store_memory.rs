@@ -68,8 +68,13 @@ impl FrontierStore for MemoryStore {
     }
 
     fn flush(&self) -> Result<Seq, StoreFailure> {
+        self.flush_to(Seq(u64::MAX))
+    }
+
+    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
         let mut log = self.write();
-        log.durable = log.events.len();
+        let last = usize::try_from(last.0).unwrap_or(usize::MAX);
+        log.durable = log.events.len().min(last).max(log.durable);
         Ok(Seq(log.durable as u64))
     }
 

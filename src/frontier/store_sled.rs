@@ -143,10 +143,17 @@ impl FrontierStore for SledStore {
     }
 
     fn flush(&self) -> Result<Seq, StoreFailure> {
+        self.flush_to(Seq(u64::MAX))
+    }
+
+    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
         let _one_at_a_time = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, waiting): (u64, Vec<Arc<PendingEvent>>) = {
             let pending = self.read_pending();
-            (pending.first, pending.events.iter().cloned().collect())
+            let wanted = (last.0.saturating_add(1)).saturating_sub(pending.first);
+            let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+            let waiting = pending.events.iter().take(wanted).cloned().collect();
+            (pending.first, waiting)
         };
         let records: Vec<Vec<u8>> = waiting
             .iter()

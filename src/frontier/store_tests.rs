@@ -111,6 +111,8 @@ fn booking(n: u64, evidence: Vec<u8>) -> Event {
         hosts: vec![HostKey::from_stored("b.test")],
         links_dropped: 0,
         evidence,
+        kept: None,
+        likeness: crate::booking::Likeness::default(),
     })
 }
 

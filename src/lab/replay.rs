@@ -315,6 +315,10 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         seed: spec.seed,
         scope: Some(v1::Scope {
             pages_per_host_max: spec.host_cap.unwrap_or(0),
+            // An archived web is taken as it is: its URLs are those that were crawled once.
+            keep_tracking: true,
+            follow_traps: true,
+            follow_copies: true,
             ..Default::default()
         }),
         limits: Some(v1::Limits {

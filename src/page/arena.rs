@@ -16,6 +16,10 @@ const NONE: u32 = u32::MAX;
 /// The number of the document node.
 pub(super) const DOCUMENT: u32 = 0;
 
+/// Attributes up to which those of a second `body` or `html` are added to the first: each is compared
+/// with all before it.
+const ADDED_ATTRIBUTES_MAX: usize = 256;
+
 /// A node as html5ever holds it. The name travels along, so that asking for it borrows nothing.
 #[derive(Clone)]
 pub(super) struct Handle {
@@ -45,6 +49,8 @@ pub(super) struct Element {
     pub(super) name: LocalName,
     /// Of the HTML namespace, not `svg` or `math`.
     pub(super) is_html: bool,
+    /// Of `MathML`, but what it holds is HTML again.
+    holds_html: bool,
     attributes: Vec<Attribute>,
 }
 
@@ -55,6 +61,12 @@ impl Element {
             .iter()
             .find(|attribute| attribute.name.local == *name && attribute.name.ns == ns!())
             .map(|attribute| &*attribute.value)
+    }
+
+    /// All attributes, in the order of the page.
+    #[cfg(test)]
+    pub(super) fn attributes(&self) -> &[Attribute] {
+        &self.attributes
     }
 }
 
@@ -256,6 +268,7 @@ impl TreeSink for Arena {
         let id = nodes.add(NodeKind::Element(Element {
             name: name.local.clone(),
             is_html: name.ns == ns!(html),
+            holds_html: flags.mathml_annotation_xml_integration_point,
             attributes,
         }));
         if flags.template {
@@ -334,11 +347,19 @@ impl TreeSink for Arena {
         if let NodeKind::Element(element) = &mut nodes.at(target.id).kind {
             for attribute in attributes {
                 let known = &mut element.attributes;
+                if known.len() >= ADDED_ATTRIBUTES_MAX {
+                    break;
+                }
                 if known.iter().all(|old| old.name != attribute.name) {
                     known.push(attribute);
                 }
             }
         }
+    }
+
+    fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle) -> bool {
+        let mut nodes = self.nodes.borrow_mut();
+        matches!(&nodes.at(handle.id).kind, NodeKind::Element(element) if element.holds_html)
     }
 
     fn remove_from_parent(&self, target: &Handle) {

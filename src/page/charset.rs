@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8};
+use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, WINDOWS_1252, X_USER_DEFINED};
 
 use super::DocumentKind;
-use super::prescan::declared_label;
+use super::prescan;
 
 /// Bytes given to the detector, which reads 8 MB a second only.
 const DETECTION_BYTES: usize = 16 * 1024;
@@ -29,9 +29,9 @@ pub(super) fn decode<'a>(
     }
     let encoding = content_type
         .and_then(header_label)
-        .and_then(known)
+        .and_then(|label| known(label.as_bytes()))
         .or_else(|| match kind {
-            DocumentKind::Html => declared(body),
+            DocumentKind::Html => prescan::declared(body, declared),
             DocumentKind::Text => None,
         })
         .unwrap_or_else(|| guess(body));
@@ -51,16 +51,18 @@ fn header_label(content_type: &str) -> Option<&str> {
 
 /// The encoding of a label; the replacement encoding (a fence of browsers against old attacks)
 /// would decode to nothing and counts as unknown.
-fn known(label: &str) -> Option<&'static Encoding> {
-    Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != REPLACEMENT)
+fn known(label: &[u8]) -> Option<&'static Encoding> {
+    Encoding::for_label(label).filter(|encoding| *encoding != REPLACEMENT)
 }
 
-/// What the page's `meta` says. A page whose `meta` can be read byte by byte is no UTF-16, so the
-/// standard takes that label for UTF-8.
-fn declared(body: &[u8]) -> Option<&'static Encoding> {
-    let label = declared_label(body)?;
-    let encoding = Encoding::for_label(&label).filter(|encoding| *encoding != REPLACEMENT)?;
-    Some(encoding.output_encoding())
+/// The encoding that a page means by its own label. A page whose `meta` can be read byte by byte is
+/// no UTF-16, so the standard takes that label for UTF-8, and `x-user-defined` for windows-1252
+/// (13.2.3.2).
+fn declared(label: &[u8]) -> Option<&'static Encoding> {
+    match known(label)?.output_encoding() {
+        encoding if encoding == X_USER_DEFINED => Some(WINDOWS_1252),
+        encoding => Some(encoding),
+    }
 }
 
 fn guess(body: &[u8]) -> &'static Encoding {
@@ -136,6 +138,33 @@ mod tests {
     #[test]
     fn a_page_that_calls_itself_utf_16_is_utf_8() {
         assert_eq!(read(b"<meta charset=utf-16>\xc3\xa4", None).1, "UTF-8");
+    }
+
+    #[test]
+    fn a_page_that_calls_itself_user_defined_is_western() {
+        let meta = b"<meta charset=x-user-defined>\xe4";
+        assert_eq!(read(meta, None).1, "windows-1252");
+        assert_eq!(
+            read(meta, Some("text/html; charset=x-user-defined")).1,
+            "x-user-defined"
+        );
+    }
+
+    #[test]
+    fn every_label_of_the_standard_is_known() {
+        // Labels and names of encoding.spec.whatwg.org, "Names and labels", tab between.
+        let table = include_str!("../../tests/data/encoding-labels.tsv");
+        let mut labels = 0;
+        for line in table.lines() {
+            let (label, name) = line.split_once('\t').unwrap();
+            labels += 1;
+            let expected = if name == "replacement" { "UTF-8" } else { name };
+            for header in [label.to_owned(), format!(" \"{}\"", label.to_uppercase())] {
+                let header = format!("text/html; charset={header}");
+                assert_eq!(read(b"plain", Some(&header)).1, expected, "{label}");
+            }
+        }
+        assert_eq!(labels, 228);
     }
 
     #[test]

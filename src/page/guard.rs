@@ -30,8 +30,9 @@ const NODES_PER_LEAF: usize = 5;
 /// Swallowed start tags that are searched for the one that an end tag closes.
 const SWALLOWED_LOOK_BACK: usize = 16;
 
-/// Parses `text` into a tree as the HTML standard has it, scripting disabled.
-pub(super) fn build(text: &str, limits: &PageLimits) -> Tree {
+/// Parses `text` into a tree as the HTML standard has it, scripting disabled; and whether anything
+/// was left out to keep it bounded.
+pub(super) fn build(text: &str, limits: &PageLimits) -> (Tree, bool) {
     let options = TreeBuilderOpts {
         scripting_enabled: false,
         drop_doctype: true,
@@ -47,6 +48,7 @@ pub(super) fn build(text: &str, limits: &PageLimits) -> Tree {
             .saturating_add(1000),
         tokens: Cell::new(0),
         swallowed: RefCell::default(),
+        flattened: Cell::new(false),
     };
     let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
     let mut rest = text;
@@ -69,7 +71,8 @@ pub(super) fn build(text: &str, limits: &PageLimits) -> Tree {
         }
     }
     tokenizer.end();
-    tokenizer.sink.builder.sink.finish()
+    let flattened = tokenizer.sink.flattened.get() || !rest.is_empty();
+    (tokenizer.sink.builder.sink.finish(), flattened)
 }
 
 fn feed(tokenizer: &Tokenizer<Guard>, piece: &str) {
@@ -92,6 +95,8 @@ struct Guard {
     tokens: Cell<u64>,
     /// Names of the start tags that were swallowed and are still open.
     swallowed: RefCell<Vec<LocalName>>,
+    /// Something was swallowed or cut.
+    flattened: Cell<bool>,
 }
 
 impl Guard {
@@ -122,6 +127,7 @@ impl Guard {
                     return false;
                 }
                 swallowed.push(tag.name.clone());
+                self.flattened.set(true);
                 true
             }
             EndTag => {
@@ -148,13 +154,19 @@ impl TokenSink for Guard {
         match &mut token {
             Token::ParseError(_) => return TokenSinkResult::Continue,
             Token::EOFToken => {}
-            _ if self.is_full() => return TokenSinkResult::Continue,
+            _ if self.is_full() => {
+                self.flattened.set(true);
+                return TokenSinkResult::Continue;
+            }
             Token::TagToken(tag) => {
                 self.tokens.set(self.tokens.get() + 1);
                 if self.swallows(tag) {
                     return TokenSinkResult::Continue;
                 }
-                tag.attrs.truncate(self.attributes_max);
+                if tag.attrs.len() > self.attributes_max {
+                    self.flattened.set(true);
+                    tag.attrs.truncate(self.attributes_max);
+                }
             }
             _ => self.tokens.set(self.tokens.get() + 1),
         }
@@ -178,11 +190,12 @@ impl TokenSink for Guard {
 }
 
 /// Elements that nest nothing: they are empty, or the tokenizer reads them up to their end tag and
-/// must hear of them.
+/// must hear of them, or (`a`) the builder closes the one before.
 fn passes_at_any_depth(name: &LocalName) -> bool {
     matches!(
         *name,
-        local_name!("script")
+        local_name!("a")
+            | local_name!("script")
             | local_name!("style")
             | local_name!("title")
             | local_name!("textarea")

@@ -8,7 +8,11 @@
 mod arena;
 mod charset;
 mod context;
+#[cfg(test)]
+mod golden;
 mod guard;
+#[cfg(test)]
+mod html5lib;
 mod kind;
 mod markup;
 #[cfg(test)]
@@ -53,6 +57,9 @@ pub struct Page {
     pub charset: &'static str,
     /// Links that were dropped because the page had more than [`PageLimits::links_max`].
     pub links_dropped: u32,
+    /// The markup nested too deep or had too many attributes or elements ([`PageLimits`]), so that
+    /// some of it was passed over.
+    pub flattened: bool,
 }
 
 /// One `a`, `area`, `frame` or `iframe` with a target that can be crawled.
@@ -126,7 +133,8 @@ pub struct PageMeta {
 /// Bounds on one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Elements nested deeper than this are swallowed; their text stays (html5ever is quadratic in depth).
+    /// Elements nested deeper than this are swallowed; their text and links stay (html5ever is
+    /// quadratic in depth).
     pub depth_max: usize,
     /// Attributes kept for each tag (html5ever is quadratic in them as well).
     pub attributes_max: usize,
@@ -165,7 +173,12 @@ impl Page {
     pub fn parse(source: &PageSource<'_>, kind: DocumentKind, limits: &PageLimits) -> Self {
         let (text, charset) = charset::decode(source.body, source.content_type, kind);
         let mut page = match kind {
-            DocumentKind::Html => walk::read_tree(&guard::build(&text, limits), source.url, limits),
+            DocumentKind::Html => {
+                let (tree, flattened) = guard::build(&text, limits);
+                let mut page = walk::read_tree(&tree, source.url, limits);
+                page.flattened = flattened;
+                page
+            }
             DocumentKind::Text => writer::read_text(&text, limits),
         };
         page.charset = charset;

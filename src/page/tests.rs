@@ -280,6 +280,8 @@ fn a_million_nested_elements_keep_their_text() {
         let page = parse(&html);
         let text = leaves(&page).join(" ");
         assert!(text.contains("inside no"), "{tag}");
+        assert!(page.flattened);
+        assert_eq!(page.links.len(), 1, "{tag}");
     }
 }
 
@@ -307,6 +309,17 @@ fn attributes_without_number_cost_little_and_lose_no_link() {
     let page = parse(&html);
     let paths: Vec<_> = links(&page).into_iter().map(|link| link.0).collect();
     assert_eq!(paths, ["/dir/first", "/dir/second"]);
+    assert!(page.flattened);
+}
+
+#[test]
+fn attributes_of_body_after_body_are_bounded() {
+    let mut html = String::new();
+    for n in 0..40_000 {
+        write!(html, "<body n{n}=v id=first>").unwrap();
+    }
+    let page = parse(&(html + "<a href=x>x</a>"));
+    assert_eq!(page.links[0].tag_path, ["body#first", "html"]);
 }
 
 #[test]
@@ -318,6 +331,7 @@ fn long_values_and_comments_are_not_torn() {
     ));
     assert_eq!(leaves(&page), ["", "one"]);
     assert_eq!(page.links[0].tag_path, ["p", "body", "html"]);
+    assert!(!page.flattened);
 }
 
 #[test]
@@ -333,7 +347,7 @@ fn a_page_of_formatting_made_to_explode_stays_small() {
         ..PageLimits::default()
     };
     let page = parse_with(html.as_bytes(), &limits);
-    assert!(page.leaf_ends.len() < 1_000);
+    assert!(page.leaf_ends.len() < 1_000 && page.flattened);
 }
 
 #[test]

@@ -21,6 +21,8 @@ use crate::url::CanonicalUrl;
 const MODEL: &str = "critic.model";
 /// The classes that a judge behind gRPC has named, one a line, by number.
 const CLASSES: &str = "judge.classes";
+/// WARC files, if the crawl keeps its pages.
+pub(super) const WARC: &str = "warc";
 const LOG: &str = "log";
 /// What a crawl may fetch that stays within another one.
 const FENCE: &str = "within.ids";

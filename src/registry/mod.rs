@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 pub use datadir::{DataDir, DataDirError};
 
-use self::folder::CrawlFolder;
+use self::folder::{CrawlFolder, WARC};
 use crate::booking::CrawlState;
 use crate::clock::Clock;
 use crate::crawl::{
@@ -430,6 +430,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
 
     async fn start(&self, name: &str) -> Result<Running, RegistryError> {
         let path = self.dir.crawls().join(name);
+        let warc = path.join(WARC);
         let folder = on_blocking_pool(move || CrawlFolder::open(&path)).await?;
         let parts = EngineParts {
             source: Arc::clone(&self.shared.source),
@@ -447,7 +448,8 @@ impl<S: Source, C: Clock> Registry<S, C> {
             needs_contact: self.shared.needs_contact,
             scorer: None,
         };
-        let (engine, handle) = on_blocking_pool(move || Ok(Engine::open(parts)?)).await?;
+        let (engine, handle) =
+            on_blocking_pool(move || Ok(Engine::open_keeping(parts, &warc)?)).await?;
         let broken = Arc::new(OnceLock::new());
         let note = Arc::clone(&broken);
         let runtime = tokio::runtime::Handle::current();

@@ -7,7 +7,11 @@
 mod canonical;
 mod host;
 mod id;
+mod strip;
+mod trap;
 
 pub use canonical::{CanonicalUrl, UrlError};
 pub use host::{HostKey, registrable_domain};
 pub use id::{FingerprintHasher, FingerprintState, UrlId};
+pub use strip::UrlRules;
+pub use trap::{Trap, trap_of};

@@ -2,6 +2,8 @@
 //! was left in peace.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +67,7 @@ fn moments_seed() -> u64 {
 fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
     let mut spec = home.spec("crawl", web);
     spec.scope = None;
+    spec.warc = true;
     let limits = spec.limits.get_or_insert_default();
     limits.delay_ms_min = Some(DELAY_MS);
     limits.in_flight_max = 16;
@@ -94,7 +97,7 @@ async fn undisturbed(web: &Web, toy: &ToyWeb) -> Remains {
     create(&mut client, spec(&home, toy)).await;
     let rows = account(&mut client).await;
     daemon.stop().await;
-    let fates = fates(&home.data().join("crawls/crawl/log"));
+    let fates = fates(&home.data().join("crawls/crawl"));
     Remains { rows, fates }
 }
 
@@ -130,7 +133,7 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
     let daemon = home.daemon_on(web).await;
     let rows = account(&mut daemon.client().await).await;
     daemon.stop().await;
-    let fates = fates(&home.data().join("crawls/crawl/log"));
+    let fates = fates(&home.data().join("crawls/crawl"));
     Remains { rows, fates }
 }
 
@@ -151,9 +154,34 @@ async fn account(client: &mut Client) -> Vec<v1::PageRow> {
     rows
 }
 
+/// A booked page stands where its booking says: an answer, a request and a judgement, each a gzip
+/// member of its own.
+fn assert_kept(page: &PageBooking, files: &mut BTreeMap<u32, Vec<u8>>, folder: &Path) {
+    let kept = page.kept.as_ref().unwrap();
+    let file = files.entry(kept.file).or_insert_with(|| {
+        let name = format!("crawl-{:05}.warc.gz", kept.file);
+        fs::read(folder.join(name)).unwrap()
+    });
+    let range = usize::try_from(kept.offset).unwrap()..usize::try_from(kept.end).unwrap();
+    let mut members = &file[range];
+    let target = format!("WARC-Target-URI: {}\r\n", page.lease.url);
+    for kind in ["response", "request", "metadata"] {
+        let mut record = Vec::new();
+        let mut decoder = flate2::bufread::GzDecoder::new(members);
+        decoder.read_to_end(&mut record).unwrap();
+        members = decoder.into_inner();
+        let record = String::from_utf8_lossy(&record);
+        assert!(record.contains(&target), "{record}");
+        let revisit = kind == "response" && record.contains("WARC-Type: revisit");
+        assert!(revisit || record.contains(&format!("WARC-Type: {kind}")));
+    }
+    assert!(members.is_empty());
+}
+
 /// Opens the log of a crawl that has ended and looks up what became of every URL in it.
-fn fates(log: &Path) -> BTreeMap<CanonicalUrl, Fate> {
-    let store = SledStore::open(log, &StoreOptions::default()).unwrap();
+fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
+    let log = folder.join("log");
+    let store = SledStore::open(&log, &StoreOptions::default()).unwrap();
     let params = FrontierParams {
         combine: Combine::Best,
         pages_per_host_max: None,
@@ -178,7 +206,9 @@ fn fates(log: &Path) -> BTreeMap<CanonicalUrl, Fate> {
         true
     };
     store.scan(Seq(1), store.durable(), visit).unwrap();
+    let mut files = BTreeMap::new();
     for (seq, page) in &booked {
+        assert_kept(page, &mut files, &folder.join("warc"));
         for (link, fact) in (0..).zip(&page.links) {
             let url = store.link_url(Reference { seq: *seq, link }).unwrap();
             assert_eq!(url.id(), fact.target, "link {link} of {}", page.lease.url);

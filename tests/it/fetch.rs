@@ -2,6 +2,7 @@
 
 mod names;
 mod proxy;
+mod recording;
 mod tls;
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Archives written and read back.
 
 mod damage;
+mod keeping;
 mod recovery;
 mod writing;
 

@@ -2,9 +2,9 @@
 
 use super::DecodeError;
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact,
-    Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal,
-    RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
+    Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
+    Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -139,7 +139,24 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             .collect(),
         links_dropped: record.links_dropped,
         evidence: Vec::new(),
+        kept: (record.warc_file > 0).then(|| {
+            Box::new(Kept {
+                file: record.warc_file,
+                offset: record.warc_offset,
+                end: record.warc_end,
+            })
+        }),
+        likeness: Likeness {
+            sketch: record.sketch,
+            copy_of: some_seq(record.copy_of),
+            near_copy_of: some_seq(record.near_copy_of),
+        },
     })
+}
+
+/// An event's number, of which the first is 1.
+fn some_seq(number: u64) -> Option<Seq> {
+    (number > 0).then_some(Seq(number))
 }
 
 fn judgement(record: v1::JudgementRecord) -> Result<Judgement, DecodeError> {

@@ -7,9 +7,9 @@ use prost::Message;
 
 use super::{DecodeError, decode, encode};
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, LeaseFacts, LinkFact,
-    Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal,
-    RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
+    Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
+    Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -84,12 +84,21 @@ prop_compose! {
         content_type in "\\PC{0,20}",
         title in "\\PC{0,20}",
         (links, hosts) in links(),
+        kept in option::of((1..9_u32, any::<u64>(), any::<u64>())),
+        (sketch, copy_of, near_copy_of)
+            in (option::of(any::<u64>()), option::of(1..u64::MAX), option::of(1..u64::MAX)),
     ) -> Event {
         Event::Page(PageBooking {
             lease, status, content_type, body_bytes, body_digest, truncated, title,
             judgement: Judgement { log_odds, calibrated_log_odds, best, near_focus, version },
             links, hosts, links_dropped,
             evidence: Vec::new(),
+            likeness: Likeness {
+                sketch,
+                copy_of: copy_of.map(Seq),
+                near_copy_of: near_copy_of.map(Seq),
+            },
+            kept: kept.map(|(file, offset, end)| Box::new(Kept { file, offset, end })),
         })
     }
 }
@@ -261,12 +270,12 @@ fn unknown_numbers_are_named() {
         "record has an unknown state 6; it was written by a newer version"
     );
     let refused = record(v1::event_record::Event::Refused(v1::RefusedRecord {
-        refusal: 10,
+        refusal: 99,
         ..Default::default()
     }));
     assert_eq!(
         decode(&refused).unwrap_err().to_string(),
-        "record has an unknown refusal 10; it was written by a newer version"
+        "record has an unknown refusal 99; it was written by a newer version"
     );
 }
 
@@ -352,6 +361,8 @@ fn a_link_costs_nine_bytes_where_all_have_one_priority_and_none_is_refused() {
             hosts: vec![HostKey::from_stored("host1.example.org"); 4],
             links_dropped: 0,
             evidence: Vec::new(),
+            kept: None,
+            likeness: Likeness::default(),
         });
         encode(&event).len()
     };

@@ -50,6 +50,22 @@ pub(super) struct ScopeArgs {
     #[arg(long)]
     sitemaps: bool,
 
+    /// Leave session ids and tracking parameters such as `utm_source` in the URLs of links
+    #[arg(long)]
+    keep_tracking: bool,
+
+    /// Put the parameters of the URLs of links in order
+    #[arg(long)]
+    sort_query: bool,
+
+    /// Follow links whose URLs look made without end: very deep, repeating, of a far year
+    #[arg(long)]
+    follow_traps: bool,
+
+    /// Follow the links of a page that is a copy, to the byte, of one fetched before
+    #[arg(long)]
+    follow_copies: bool,
+
     /// Address range (CIDR) that may be crawled although it is private or loopback
     #[arg(long, value_name = "CIDR")]
     allow_address: Vec<String>,
@@ -68,6 +84,10 @@ impl ScopeArgs {
             || self.ignore_meta_robots
             || self.ignore_robots_tag
             || self.sitemaps
+            || self.keep_tracking
+            || self.sort_query
+            || self.follow_traps
+            || self.follow_copies
             || !self.allow_address.is_empty()
     }
 
@@ -95,6 +115,10 @@ impl ScopeArgs {
         scope.ignore_meta_robots |= self.ignore_meta_robots;
         scope.ignore_robots_tag |= self.ignore_robots_tag;
         scope.sitemaps |= self.sitemaps;
+        scope.keep_tracking |= self.keep_tracking;
+        scope.sort_query |= self.sort_query;
+        scope.follow_traps |= self.follow_traps;
+        scope.follow_copies |= self.follow_copies;
         if !self.allow_address.is_empty() {
             scope.allow_addresses = self.allow_address;
         }

@@ -72,6 +72,10 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "URL|N")]
     seed: Vec<String>,
 
+    /// Keep the pages as WARC 1.1 (requests, answers, judgements) in the folder `warc` of the crawl
+    #[arg(long)]
+    warc: bool,
+
     /// Print the crawl as JSON
     #[arg(long)]
     json: bool,
@@ -153,6 +157,7 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     spec.contact = args.contact.unwrap_or(spec.contact);
     spec.order = args.order.unwrap_or(spec.order);
     spec.within = args.within.unwrap_or(spec.within);
+    spec.warc |= args.warc;
     args.scope.put_over(spec.scope.get_or_insert_default());
     args.limits.put_over(spec.limits.get_or_insert_default());
     Ok(spec)

@@ -86,6 +86,7 @@ fn render(crawl: &v1::Crawl) -> String {
                 crawl.loss
             ),
         ),
+        ("copies", copies(crawl)),
         ("rate", rate(crawl)),
         (
             "frontier",
@@ -112,6 +113,18 @@ fn render(crawl: &v1::Crawl) -> String {
         .into_iter()
         .map(|(name, value)| format!("{name:<9} {value}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn copies(crawl: &v1::Crawl) -> String {
+    if crawl.copies + crawl.near_copies == 0 {
+        return String::new();
+    }
+    format!(
+        "{} pages are copies, {} nearly; expected loss with them as lost: {:.1}",
+        count(crawl.copies),
+        count(crawl.near_copies),
+        crawl.loss_with_copies
+    )
 }
 
 fn critic(crawl: &v1::Crawl) -> String {

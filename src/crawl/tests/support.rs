@@ -144,6 +144,10 @@ impl FrontierStore for FailingStore {
         self.inner.flush()
     }
 
+    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
+        self.inner.flush_to(last)
+    }
+
     fn durable(&self) -> Seq {
         self.inner.durable()
     }

@@ -7,6 +7,7 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Frame, Incoming};
 use tokio::time::{Instant, timeout_at};
 
+use super::recording::Recording;
 use crate::clock::Timestamp;
 use crate::fetch::decode::{decode_within, may_be_text};
 use crate::fetch::fields::{Fields, settle};
@@ -24,6 +25,7 @@ pub(super) async fn read(
     request: &Request,
     answer_time: Duration,
     now: Timestamp,
+    recording: Option<Recording>,
 ) -> Outcome {
     let (head, body) = answer.into_parts();
     let header_bytes: usize = head
@@ -52,7 +54,12 @@ pub(super) async fn read(
         (Bytes::new(), false)
     } else if request.kinds.admits(fields.content_type.as_deref()) {
         match read_body(body, &fields, request).await {
-            Ok(read) => read,
+            Ok((body, truncated, wire)) => {
+                if let Some(recording) = recording {
+                    recording.end(&wire.bytes, wire.broke_off || wire.goes_on);
+                }
+                (body, truncated)
+            }
             Err(failure) => return Outcome::Failure(failure),
         }
     } else {
@@ -70,12 +77,13 @@ pub(super) async fn read(
     })
 }
 
-/// Reads and decodes a body; what came before a break is kept.
+/// Reads and decodes a body; what came before a break is kept. Gives the body, whether it was cut,
+/// and the body as it came.
 async fn read_body(
     body: Incoming,
     fields: &Fields,
     request: &Request,
-) -> Result<(Bytes, bool), FetchError> {
+) -> Result<(Bytes, bool, WireBody), FetchError> {
     let limits = &request.limits;
     let coding = fields.content_encoding.as_deref();
     let kind = fields.content_type.as_deref();
@@ -85,8 +93,8 @@ async fn read_body(
         let kind = kind.unwrap_or_default().to_owned();
         return Err(FetchError::ContentType(kind));
     };
-    let decoded = decode_within(wire.bytes, coding, limits, wire.goes_on).await?;
-    Ok((decoded.body, wire.broke_off || decoded.truncated))
+    let decoded = decode_within(wire.bytes.clone(), coding, limits, wire.goes_on).await?;
+    Ok((decoded.body, wire.broke_off || decoded.truncated, wire))
 }
 
 /// A body as it came.

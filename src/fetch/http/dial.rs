@@ -23,6 +23,7 @@ use super::pinned::PinnedHost;
 use super::proxy::{ProxyMode, ProxyUrl, SocksLogin};
 use super::resolve::{Resolve, Screen, ScreenedResolver};
 use super::socks::{self, SocksFailure};
+use super::tape::Peer;
 use crate::fetch::{FetchError, FetchLimits, GuardRules};
 
 /// Connects within one set of guard rules.
@@ -219,7 +220,10 @@ impl Connection for Wire {
     fn connected(&self) -> Connected {
         match self {
             // With the address that it leads to.
-            Self::Tcp(stream) => stream.connected(),
+            Self::Tcp(stream) => match stream.inner().peer_addr() {
+                Ok(peer) => stream.connected().extra(Peer(peer.ip())),
+                Err(_) => stream.connected(),
+            },
             Self::Tunnel(_) | Self::Socks(_) => Connected::new(),
             Self::Proxied(_) => Connected::new().proxy(true),
         }

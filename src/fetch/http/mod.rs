@@ -8,8 +8,10 @@ mod dial;
 mod failure;
 mod pinned;
 mod proxy;
+mod recording;
 mod resolve;
 mod socks;
+mod tape;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -39,6 +41,8 @@ use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source, forbi
 use crate::clock::{Clock, Timestamp};
 use crate::url::HostKey;
 use dial::Dial;
+use recording::Recording;
+use tape::Tap;
 
 /// hyper takes no smaller bound for a head.
 const HEADER_BYTES_LEAST: usize = 8 << 10;
@@ -113,6 +117,8 @@ struct ClientKey {
     guard: Arc<GuardRules>,
     connect: Duration,
     header_bytes_max: usize,
+    /// 0 for connections that are not recorded.
+    tape_bytes_max: usize,
 }
 
 type NoBody = Empty<Bytes>;
@@ -120,8 +126,8 @@ type NoBody = Empty<Bytes>;
 /// An archive proxy is spoken to in the clear for https URLs as well.
 #[derive(Clone)]
 enum AnyClient {
-    Tls(Client<HttpsConnector<Dial>, NoBody>),
-    Clear(Client<Dial, NoBody>),
+    Tls(Client<Tap<HttpsConnector<Dial>>, NoBody>),
+    Clear(Client<Tap<Dial>, NoBody>),
 }
 
 impl HttpSource {
@@ -159,9 +165,9 @@ impl HttpSource {
             return Err(FetchError::Address(address));
         }
         let message = self.message(request)?;
-        let (answer, answer_time) = self
-            .exchange(message, &request.limits, &request.guard)
-            .await?;
+        let recorder = request.recorder.as_ref();
+        let sent = recorder.map(|recorder| (recorder, recording::request_head(&message)));
+        let (answer, answer_time) = self.exchange(message, request).await?;
         if let Some(info) = answer.extensions().get::<HttpInfo>() {
             let address = info.remote_addr().ip().to_canonical();
             self.shared.note_address(request.url.host_key(), address);
@@ -172,7 +178,8 @@ impl HttpSource {
             return Err(dial::refused_credentials(proxy));
         }
         let now = (self.shared.now)();
-        Ok(answer::read(answer, request, answer_time, now).await)
+        let recording = sent.map(|(recorder, head)| Recording::begin(recorder, head, &answer));
+        Ok(answer::read(answer, request, answer_time, now, recording).await)
     }
 
     fn message(&self, request: &Request) -> Result<hyper::Request<NoBody>, FetchError> {
@@ -212,11 +219,11 @@ impl HttpSource {
     async fn exchange(
         &self,
         mut message: hyper::Request<NoBody>,
-        limits: &FetchLimits,
-        guard: &Arc<GuardRules>,
+        request: &Request,
     ) -> Result<(hyper::Response<Incoming>, Duration), FetchError> {
         let mut connection = capture_connection(&mut message);
-        let client = self.shared.client(limits, guard);
+        let limits = &request.limits;
+        let client = self.shared.client(request);
         let exchange = match &client {
             AnyClient::Tls(client) => client.request(message),
             AnyClient::Clear(client) => client.request(message),
@@ -277,16 +284,23 @@ impl Shared {
     }
 
     /// The client for these rules and limits, made if need be.
-    fn client(&self, limits: &FetchLimits, guard: &Arc<GuardRules>) -> AnyClient {
+    fn client(&self, request: &Request) -> AnyClient {
+        let limits = &request.limits;
+        let recorded = request.recorder.is_some();
         let key = ClientKey {
-            guard: guard.clone(),
+            guard: request.guard.clone(),
             connect: limits.connect,
             header_bytes_max: limits.header_bytes_max,
+            tape_bytes_max: if recorded {
+                recording::bytes_max(limits)
+            } else {
+                0
+            },
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let client = match clients.iter().position(|(known, _)| *known == key) {
             Some(place) => clients.remove(place).1,
-            None => self.build(limits, guard),
+            None => self.build(limits, &key),
         };
         // The latest used stands last.
         if clients.len() >= CLIENTS_MAX {
@@ -296,7 +310,7 @@ impl Shared {
         client
     }
 
-    fn build(&self, limits: &FetchLimits, guard: &Arc<GuardRules>) -> AnyClient {
+    fn build(&self, limits: &FetchLimits, key: &ClientKey) -> AnyClient {
         let header_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_LEAST);
         let idle = match self.proxy {
             ProxyMode::Direct => IDLE_DIRECT,
@@ -314,18 +328,26 @@ impl Shared {
             self.proxy.clone(),
             self.pinned.clone(),
             self.resolver.clone(),
-            guard.clone(),
+            key.guard.clone(),
             limits,
         );
         if matches!(self.proxy, ProxyMode::Archive(_)) {
-            return AnyClient::Clear(builder.build(dial));
+            let bytes_max = key.tape_bytes_max;
+            let connector = dial;
+            return AnyClient::Clear(builder.build(Tap {
+                connector,
+                bytes_max,
+            }));
         }
         let https = hyper_rustls::HttpsConnectorBuilder::new()
             .with_tls_config(self.tls.clone())
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(dial);
-        AnyClient::Tls(builder.build(https))
+        AnyClient::Tls(builder.build(Tap {
+            connector: https,
+            bytes_max: key.tape_bytes_max,
+        }))
     }
 }
 

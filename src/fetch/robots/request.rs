@@ -47,6 +47,7 @@ fn request(url: CanonicalUrl, template: &Request) -> Request {
     let mut request = template.clone();
     request.url = url;
     request.kinds = Kinds::Any;
+    request.recorder = None;
     // One byte past the bound tells the reader that the last line was cut.
     request.limits.body_bytes_max = ROBOTS_BYTES_MAX + 1;
     request

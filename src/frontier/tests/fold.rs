@@ -146,6 +146,8 @@ fn what_robots_and_guard_refuse_stays_refused() {
         (Refusal::HostGivenUp, true),
         (Refusal::Scope, false),
         (Refusal::World, false),
+        (Refusal::Trap, false),
+        (Refusal::Copy, false),
     ] {
         let mut crawl = Crawl::new(params());
         crawl.seed(&["a/1", "b/1"], 1.0);

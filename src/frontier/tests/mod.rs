@@ -263,5 +263,7 @@ pub(super) fn page_booking(
         hosts,
         links_dropped: 0,
         evidence: Vec::new(),
+        kept: None,
+        likeness: crate::booking::Likeness::default(),
     }
 }

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::{direct, failure, response, source};
 use crate::support::tls::{Manner, TlsSite};
 
-fn tls_source(site: &TlsSite) -> HttpSource {
+pub(super) fn tls_source(site: &TlsSite) -> HttpSource {
     source(HttpSettings {
         extra_roots_pem: site.authority_pem.clone().into_bytes(),
         resolver: Some(resolver_for(site)),

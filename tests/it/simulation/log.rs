@@ -52,6 +52,10 @@ impl FrontierStore for Log {
         self.inner.flush()
     }
 
+    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
+        self.inner.flush_to(last)
+    }
+
     fn durable(&self) -> Seq {
         self.inner.durable()
     }

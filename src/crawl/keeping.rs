@@ -1,0 +1,155 @@
+//! Pages kept as WARC: what is handed to the archive, and when.
+//!
+//! The records of an exchange are made where the page is read; they are written when it has its
+//! verdict, right before it is booked, and the booking says where they stand.
+
+use std::path::Path;
+
+use super::engine::{Engine, EngineError};
+use super::handle::Handle;
+use super::lease_task::JudgedPage;
+use super::parts::EngineParts;
+use super::spec::Spec;
+use crate::archive::{Keeper, KeptAt, KeptPage, WireExchange};
+use crate::booking::{Event, Kept, LeaseFacts, Reference};
+use crate::clock::{Clock, Timestamp};
+use crate::critic::Verdict;
+use crate::fetch::{Exchange, Source};
+use crate::frontier::{FrontierStore, StoreFailure};
+use crate::proto::v1;
+use crate::url::CanonicalUrl;
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    /// As [`open`](Self::open); if the crawl keeps its pages, it does so in `folder`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`EngineError::Archive`].
+    pub fn open_keeping(
+        parts: EngineParts<S, C>,
+        folder: &Path,
+    ) -> Result<(Self, Handle), EngineError> {
+        let (mut engine, handle) = Self::open(parts)?;
+        if engine.spec.warc {
+            let software = concat!("apprentice/", env!("CARGO_PKG_VERSION"));
+            let about = about(&engine.spec, &engine.raw_spec);
+            let name = &engine.spec.name;
+            let last = engine.kept_last.map(|kept| KeptAt {
+                file: kept.file,
+                offset: kept.offset,
+                end: kept.end,
+            });
+            engine.keeper = Some(Keeper::open(folder, name, software, about, last)?);
+        }
+        Ok((engine, handle))
+    }
+
+    /// Keeps a page, if pages are kept.
+    pub(super) fn keep(
+        &mut self,
+        judged: &mut JudgedPage,
+        facts: &LeaseFacts,
+    ) -> Result<Option<Box<Kept>>, EngineError> {
+        let Some(page) = judged.read.kept.take() else {
+            return Ok(None);
+        };
+        let parent = found_on(self.store.as_ref(), facts.references.first())?;
+        let judgement = judgement(&self.spec, &judged.verdict, facts, parent);
+        let now = self.bench.clock.now();
+        let Some(keeper) = &mut self.keeper else {
+            return Ok(None);
+        };
+        let at = keeper.keep(*page, &judgement, now)?;
+        Ok(Some(Box::new(Kept {
+            file: at.file,
+            offset: at.offset,
+            end: at.end,
+        })))
+    }
+}
+
+/// The records of an exchange; a page whose records cannot be made is not kept.
+pub(super) fn records_of(
+    url: &CanonicalUrl,
+    exchange: &Exchange,
+    fetched: Timestamp,
+) -> Option<Box<KeptPage>> {
+    let wire = WireExchange {
+        url,
+        fetched,
+        request: &exchange.request,
+        response: &exchange.response,
+        is_h2: exchange.is_h2,
+        address: exchange.address,
+        is_cut: exchange.is_cut,
+    };
+    match KeptPage::new(&wire) {
+        Ok(page) => Some(Box::new(page)),
+        Err(error) => {
+            tracing::warn!(%url, %error, "not kept");
+            None
+        }
+    }
+}
+
+/// What a `warcinfo` record says of a crawl.
+fn about(spec: &Spec, raw: &v1::CrawlSpec) -> Vec<(&'static str, String)> {
+    let mut shown = raw.clone();
+    // Seeds may be very many, and files of this machine are nothing to others.
+    shown.seeds.clear();
+    shown.critic.clear();
+    if let Some(judge) = &mut shown.judge {
+        judge.ca_file.clear();
+        judge.token_file.clear();
+    }
+    let shown = serde_json::to_string(&shown).unwrap_or_default();
+    vec![
+        ("isPartOf", spec.name.clone()),
+        (
+            "description",
+            format!("a focused crawl for {}", spec.topics.join(", ")),
+        ),
+        ("http-header-user-agent", spec.tuning.user_agent()),
+        ("robots", "obey".to_owned()),
+        ("apprentice-spec", shown),
+    ]
+}
+
+/// What a metadata record says of a page.
+fn judgement(
+    spec: &Spec,
+    verdict: &Verdict,
+    facts: &LeaseFacts,
+    parent: String,
+) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
+    if !parent.is_empty() {
+        fields.push(("via", parent));
+    }
+    fields.extend([
+        ("hopsFromSeed", facts.depth.to_string()),
+        ("apprentice-topic", spec.topics.join(", ")),
+        ("apprentice-relevance", verdict.relevance().to_string()),
+        ("apprentice-log-odds", verdict.log_odds.to_string()),
+        ("apprentice-critic-version", verdict.version.to_string()),
+        ("apprentice-priority", facts.priority.to_string()),
+    ]);
+    fields
+}
+
+/// The URL of the page that a reference points into; empty for a seed.
+///
+/// # Errors
+/// [`StoreFailure`] if that event cannot be read.
+pub fn found_on(
+    store: &dyn FrontierStore,
+    reference: Option<&Reference>,
+) -> Result<String, StoreFailure> {
+    let Some(reference) = reference else {
+        return Ok(String::new());
+    };
+    Ok(match store.event(reference.seq)? {
+        Some(Event::Page(page)) => page.lease.url.as_str().to_owned(),
+        Some(Event::Redirect(redirect)) => redirect.lease.url.as_str().to_owned(),
+        _ => String::new(),
+    })
+}
