@@ -6,6 +6,7 @@
 //! published epoch.
 
 mod dense;
+mod frozen;
 mod ftrl;
 mod history;
 mod instance;
@@ -19,6 +20,6 @@ pub use ftrl::{Ftrl, FtrlParams};
 pub use history::History;
 pub use instance::Instance;
 pub use learner::Learner;
-pub use nb::TwoClassBayes;
+pub use nb::{TwoClassBayes, cut_of};
 pub use online::Apprentice;
 pub use scorer::{BaselineScorer, BreadthFirstScorer, LinkScorer, Prepared, SourceView};

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::frozen::Dynamic;
 use super::history::History;
 use super::instance::{Instance, sigmoid};
 use super::learner::Learner;
 use super::scorer::{LinkScorer, Prepared, SourceView};
-use crate::booking::Event;
-use crate::features::{FeatureSpec, PageSketch};
+use crate::booking::{Event, Frozen};
+use crate::features::{D_MAX_MOST, FeatureSpec, PageSketch};
 
 /// Judged pages from one epoch to the next. Small on purpose: what was learned late was lost (papers
 /// measured 6 to 24 % for batches of 32), and up to a few thousand pages a sweep costs little.
@@ -23,7 +24,6 @@ pub struct Apprentice {
     /// Judged pages, and how many there have to be for the next epoch.
     pages: u64,
     due_at: u64,
-    epoch: u64,
     scratch: Instance,
 }
 
@@ -36,7 +36,6 @@ impl Apprentice {
             learner,
             pages: 0,
             due_at: BATCH,
-            epoch: 0,
             scratch: Instance::default(),
         }
     }
@@ -63,17 +62,44 @@ impl LinkScorer for Apprentice {
 
     fn prepare(&mut self, pairs: &[(Arc<PageSketch>, u32)]) -> Prepared {
         let mut prepared = Prepared::default();
-        for (sketch, link) in pairs {
+        let mut frozen = Frozen {
+            propensity: 1.0,
+            learners: vec![self.learner.name().to_owned()],
+            ..Frozen::default()
+        };
+        for (place, (sketch, link)) in (0..).zip(pairs) {
             let at = *link as usize;
             if at >= sketch.links.len() {
                 continue;
             }
             let around = self.history.around(sketch);
+            // The widest window, so that it can be learned from with any.
+            let dynamic = self.history.dynamic(sketch, &around, at, D_MAX_MOST);
             let mut instance = Instance::default();
-            self.history
-                .instance(sketch, &around, at, &self.spec, &mut instance);
-            prepared.scores.push(self.learner.predict(&instance));
+            dynamic.instance(sketch, at, &self.spec, &mut instance);
+            let score = self.learner.predict(&instance);
+            prepared.scores.push(score);
             prepared.instances.push(instance);
+            frozen.pairs.push(dynamic.frozen(place, vec![score]));
+        }
+        prepared.frozen = Some(frozen);
+        prepared
+    }
+
+    fn thaw(&self, pairs: &[Option<(Arc<PageSketch>, u32)>], frozen: &Frozen) -> Prepared {
+        let mut prepared = Prepared::default();
+        for pair in &frozen.pairs {
+            let source = pairs.get(pair.reference as usize).and_then(Option::as_ref);
+            let Some((sketch, at)) = source.map(|(sketch, link)| (sketch, *link as usize)) else {
+                continue;
+            };
+            if at >= sketch.links.len() {
+                continue;
+            }
+            let mut instance = Instance::default();
+            Dynamic::thawed(pair).instance(sketch, at, &self.spec, &mut instance);
+            prepared.instances.push(instance);
+            prepared.scores.extend(pair.logits.first());
         }
         prepared
     }
@@ -94,11 +120,21 @@ impl LinkScorer for Apprentice {
         if self.pages < self.due_at {
             return false;
         }
-        self.epoch += 1;
+        self.publish();
+        true
+    }
+
+    fn publish(&mut self) {
         self.learner.publish();
         self.due_at = self.pages + BATCH.max(self.pages / BATCH_SHARE);
-        tracing::debug!(epoch = self.epoch, pages = self.pages, "a new epoch");
-        true
+    }
+
+    fn cut(&self) -> Option<f32> {
+        self.learner.cut()
+    }
+
+    fn set_cut(&mut self, cut: f32) {
+        self.learner.set_cut(cut);
     }
 
     fn observe(&mut self, event: &Event) {

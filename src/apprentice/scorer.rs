@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::instance::Instance;
-use crate::booking::Event;
+use crate::booking::{Event, Frozen};
 use crate::features::PageSketch;
 
 /// The page that links stand on, as a scorer sees it.
@@ -25,6 +25,8 @@ pub struct Prepared {
     pub instances: Vec<Instance>,
     /// The score of each.
     pub scores: Vec<f32>,
+    /// The same for the log; `None` if the scorer learns nothing.
+    pub frozen: Option<Frozen>,
 }
 
 /// Predicts how relevant the target of a link will be.
@@ -44,6 +46,11 @@ pub trait LinkScorer: Send {
         Prepared::default()
     }
 
+    /// What [`prepare`](Self::prepare) gave when `frozen` was booked, under the settings of this scorer.
+    /// `pairs` are those of the references, `None` where one is no page.
+    fn thaw(&self, _pairs: &[Option<(Arc<PageSketch>, u32)>], _frozen: &Frozen) -> Prepared {
+        Prepared::default()
+    }
     /// The critic's word on what was prepared: ln (R(v) / (1 - R(v))).
     fn learn(&mut self, _prepared: &Prepared, _log_odds: f32) {}
 
@@ -56,6 +63,14 @@ pub trait LinkScorer: Send {
         false
     }
 
+    /// Puts all that was learned in force, due or not.
+    fn publish(&mut self) {}
+    /// See [`Learner::cut`](super::Learner::cut).
+    fn cut(&self) -> Option<f32> {
+        None
+    }
+    /// See [`Learner::set_cut`](super::Learner::set_cut).
+    fn set_cut(&mut self, _cut: f32) {}
     /// Takes in what was booked.
     fn observe(&mut self, event: &Event);
 }

@@ -133,6 +133,7 @@ pub(super) fn of_page(
         links,
         hosts,
         links_dropped: page.links_dropped,
+        frozen: None,
         evidence,
     })
 }

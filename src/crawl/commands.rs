@@ -58,6 +58,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     let _ = reply.send(Err(error));
                 }
             },
+            Command::Retrain(request, reply) => self.retrain(&request, reply),
+            Command::UseEpoch(number, reply) => self.use_epoch(number, reply),
+            Command::Epochs(reply) => {
+                let _ = reply.send(Ok(self.list_epochs()));
+            }
             Command::Critic(reply) => match &self.bench.judge {
                 Judge::Near(judge) => {
                     let judge = Arc::clone(judge);
@@ -92,6 +97,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 }
                 Answer::Feedback(reply, marks) => {
                     let _ = reply.send(Ok(marks));
+                }
+                Answer::Epoch(reply, epoch) => {
+                    let _ = reply.send(epoch);
                 }
                 Answer::Critic(reply, judge) => {
                     let _ = reply.send(Ok(judge));

@@ -17,6 +17,7 @@ use super::handle::{Command, Handle, LastReport};
 use super::judging::Judging;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
+use super::page_reader::PageReader;
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
@@ -142,6 +143,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             parts.judge.clone(),
             Arc::clone(&last_report),
         );
+        let reader = PageReader::new(
+            Arc::clone(&parts.store),
+            parts.judge.clone(),
+            weights.clone().unwrap_or_default(),
+        );
         let mut engine = Self {
             teaching: Teaching::new(&parts.judge),
             judging: Judging::new(&parts.judge),
@@ -161,7 +167,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             needs_contact: parts.needs_contact,
             frontier: Frontier::new(params, parts.calendar),
             scorer,
-            learning: Learning::default(),
+            learning: Learning::new(reader),
             raw_spec,
             spec,
             guard,
@@ -222,6 +228,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let (raw, spec) = spec_from(&bytes)?;
             self.set_spec(raw, spec)?;
         }
+        // The spec says with which order the crawl began.
+        if let Some((_, epoch)) = self.learning.ordered.clone() {
+            self.set_order_of(&epoch);
+        }
+        self.fold_ordered()?;
         self.folded = last;
         self.booked = self.progress.fetched();
         self.state = self.progress.state.clone();
@@ -293,6 +304,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 None => pending().await,
             }
         };
+        let trained = async {
+            match self.learning.training.as_mut() {
+                Some(training) => (&mut training.job).await,
+                None => pending().await,
+            }
+        };
         let found = async {
             match self.search.as_mut() {
                 Some(search) => search.recv().await,
@@ -322,6 +339,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.take_judged(judged.map_err(EngineError::from_join)?)?;
                 Ok(())
             }
+            trained = trained => self.take_trained(trained),
             Some(command) = self.commands.recv() => {
                 self.obey(command);
                 Ok(())

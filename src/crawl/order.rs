@@ -77,6 +77,11 @@ impl CrawlOrder {
         }
     }
 
+    /// Whether it learns while the crawl runs.
+    pub fn learns(self) -> bool {
+        self.features().is_some()
+    }
+
     /// The scorer of this order, knowing nothing yet.
     pub(super) fn scorer(self, features: FeatureSpec) -> Box<dyn LinkScorer> {
         match self {

@@ -60,6 +60,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .unwrap_or_else(|| self.teaching.base_version()),
             marks: progress.marks.len() as u64,
             unjudged: self.judging.unjudged() as u64,
+            epoch: self.learning.epochs.number(),
+            epoch_of_order: self.learning.epochs.ordered_by(),
+            rescored: self.learning.swept(),
+            retrained: self.trained_share(),
         }
     }
 

@@ -101,9 +101,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
     ) -> Result<(), EngineError> {
         self.trouble = None;
         let sketch = judged.sketch.clone();
-        let event = self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
+        let log_odds = judged.verdict.log_odds;
+        let prepared = self.take_prepared(lease, &facts)?;
+        let mut event =
+            self.with_intake(|intake, scorer| book::of_page(facts, judged, scorer, intake));
+        if let Event::Page(page) = &mut event {
+            page.frozen.clone_from(&prepared.frozen);
+        }
         let seq = self.append(event);
-        Ok(self.learn(lease, seq, sketch)?)
+        Ok(self.learn(&prepared, seq, log_odds, sketch)?)
     }
 
     fn book_failure(

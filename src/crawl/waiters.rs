@@ -23,6 +23,11 @@ pub(super) enum Answer {
         oneshot::Sender<Result<v1::FeedbackResponse, CrawlError>>,
         v1::FeedbackResponse,
     ),
+    /// This epoch.
+    Epoch(
+        oneshot::Sender<Result<v1::Epoch, CrawlError>>,
+        Result<v1::Epoch, CrawlError>,
+    ),
     /// This judge.
     Critic(
         oneshot::Sender<Result<Arc<dyn PageJudge>, CrawlError>>,

@@ -154,7 +154,7 @@ impl Model {
                     }
                 }
             }
-            Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) => {}
+            Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
         }
     }
 
