@@ -55,10 +55,6 @@ impl Epochs {
         self.all.iter().find(|epoch| epoch.number == number)
     }
 
-    pub(super) fn last(&self) -> Option<&EpochEvent> {
-        self.all.last()
-    }
-
     /// The frontier is in the order of the last one.
     pub(super) fn in_order(&mut self) {
         self.ordered_by = self.number();

@@ -9,7 +9,7 @@ use super::epochs::Epochs;
 use super::page_reader::PageReader;
 use super::parts::Pace;
 use super::retraining::{Reporting, Training};
-use crate::apprentice::{LinkScorer, Prepared, SourceView};
+use crate::apprentice::{Prepared, SourceView};
 use crate::booking::{
     EpochCause, EpochEvent, Event, LeaseFacts, PageBooking, RedirectBooking, Reference, Seq,
 };

@@ -172,9 +172,11 @@ impl Trainee {
         store.scan(Seq(1), to, &mut |seq, event| {
             if let (Event::Page(page), true) = (event, self.lessons.hold(seq)) {
                 let label = 1.0 / (1.0 + (-page.judgement.log_odds).exp());
-                let found_on_pages = page.lease.references.len()
-                    - usize::from(page.lease.is_seed).min(page.lease.references.len());
-                labels.extend(std::iter::repeat_n(label, found_on_pages));
+                let pairs = match &page.frozen {
+                    Some(frozen) => frozen.pairs.len(),
+                    None => page.lease.references.len(),
+                };
+                labels.extend(std::iter::repeat_n(label, pairs));
             }
             true
         })?;
