@@ -98,8 +98,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 Answer::Feedback(reply, marks) => {
                     let _ = reply.send(Ok(marks));
                 }
-                Answer::Epoch(reply, epoch) => {
-                    let _ = reply.send(epoch);
+                Answer::Epoch(reply, number) => {
+                    let _ = reply.send(self.epoch(number));
                 }
                 Answer::Critic(reply, judge) => {
                     let _ = reply.send(Ok(judge));

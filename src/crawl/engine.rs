@@ -339,7 +339,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.take_judged(judged.map_err(EngineError::from_join)?)?;
                 Ok(())
             }
-            trained = trained => self.take_trained(trained),
+            trained = trained => {
+                self.take_trained(trained);
+                Ok(())
+            }
             Some(command) = self.commands.recv() => {
                 self.obey(command);
                 Ok(())

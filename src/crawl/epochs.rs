@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::engine::Engine;
+use super::handle::CrawlError;
 use super::retraining::Settings;
 use crate::apprentice::Prepared;
 use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
@@ -180,7 +181,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }
     }
 
-    pub(super) fn epoch_row(&self, epoch: &EpochEvent) -> v1::Epoch {
+    pub(super) fn epoch(&self, number: u64) -> Result<v1::Epoch, CrawlError> {
+        let epoch = self.learning.epochs.get(number);
+        epoch
+            .map(|epoch| self.epoch_row(epoch))
+            .ok_or_else(|| CrawlError::NoEpoch(format!("epoch {number} is gone")))
+    }
+
+    fn epoch_row(&self, epoch: &EpochEvent) -> v1::Epoch {
         let epochs = &self.learning.epochs;
         let effect = epochs.effects.get(&epoch.number);
         let recipe = &epoch.recipe;
@@ -235,7 +243,7 @@ mod tests {
         let pairs = [(2.0, 50.0), (0.0, 50.0), (0.0, -50.0), (-1.0, -50.0)];
         assert_eq!(auc(&pairs), Some(3.5 / 4.0));
         // ln (1 + e^-2), ln 2 twice, ln (1 + e^-1).
-        let expected = (0.126_928 + 2.0 * 0.693_147 + 0.313_262) / 4.0;
+        let expected = (0.126_928 + 2.0 * std::f64::consts::LN_2 + 0.313_262) / 4.0;
         assert!((log_loss(&pairs).unwrap() - expected).abs() < 1e-5);
         assert_eq!((auc(&pairs[..2]), log_loss(&[])), (None, None));
     }

@@ -5,6 +5,7 @@
 //! log with given settings. It runs on the blocking pool; what is booked meanwhile is folded in before the
 //! switch, which is one event. Until then the old epoch is in force, whatever becomes of the training.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,11 +13,13 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::engine::{Engine, EngineError};
+use super::epochs::Effect;
 use super::handle::CrawlError;
 use super::learning::Sweep;
 use super::order::{CrawlOrder, check_features};
 use super::page_reader::PageReader;
 use super::spec::SpecError;
+use super::waiters::Answer;
 use crate::apprentice::{LinkScorer, cut_of};
 use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
 use crate::clock::Clock;
@@ -206,7 +209,8 @@ pub(super) struct Training {
     heed: Arc<Heed>,
     cause: EpochCause,
     returned_to: u64,
-    reply: Reply,
+    /// Taken when it is answered.
+    reply: Option<Reply>,
 }
 
 impl Drop for Training {
@@ -348,7 +352,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             heed,
             cause,
             returned_to,
-            reply,
+            reply: Some(reply),
         });
     }
 
@@ -371,76 +375,68 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     /// A job of a training has ended: the rest is folded in, and the switch is made.
-    pub(super) fn take_trained(
-        &mut self,
-        ended: Result<Result<Trainee, StoreFailure>, JoinError>,
-    ) -> Result<(), EngineError> {
+    pub(super) fn take_trained(&mut self, ended: Result<Result<Trainee, StoreFailure>, JoinError>) {
         let Some(mut training) = self.learning.training.take() else {
-            return Ok(());
-        };
-        let refuse = |training: &mut Training, words: String| {
-            tracing::warn!(words, "a training came to nothing");
-            let (unused, _) = oneshot::channel();
-            let reply = std::mem::replace(&mut training.reply, unused);
-            let _ = reply.send(Err(CrawlError::State(words)));
-        };
-        let stays = format!("epoch {} stays in force", self.learning.epochs.number());
-        let mut trainee = match ended {
-            Ok(Ok(trainee)) => trainee,
-            Ok(Err(error)) => {
-                refuse(
-                    &mut training,
-                    format!("the training failed, {stays}: {error}"),
-                );
-                return Ok(());
-            }
-            Err(error) => {
-                let error = EngineError::from_join(error);
-                refuse(
-                    &mut training,
-                    format!("the training broke, {stays}: {error}"),
-                );
-                return Ok(());
-            }
+            return;
         };
         let last = self.store.last();
-        let store = Arc::clone(&self.store);
-        if last.0 - trainee.upto.0 > CATCH_UP_MAX {
-            training.job = start(trainee, store, last, Arc::clone(&training.heed));
-            self.learning.training = Some(training);
-            return Ok(());
+        let trainee = match ended {
+            Ok(Ok(trainee)) if last.0 - trainee.upto.0 > CATCH_UP_MAX => {
+                let heed = Arc::clone(&training.heed);
+                training.job = start(trainee, Arc::clone(&self.store), last, heed);
+                self.learning.training = Some(training);
+                return;
+            }
+            Ok(Ok(trainee)) => self.caught_up(trainee),
+            Ok(Err(error)) => Err(format!("the training failed: {error}")),
+            Err(error) => Err(format!(
+                "the training broke: {}",
+                EngineError::from_join(error)
+            )),
+        };
+        match trainee {
+            Ok(trainee) => self.switch(&mut training, trainee),
+            Err(words) => {
+                let stays = match self.learning.epochs.number() {
+                    0 => "the order stays as it was".to_owned(),
+                    number => format!("epoch {number} stays in force"),
+                };
+                tracing::warn!(crawl = self.spec.name, words, "no retraining");
+                if let Some(reply) = training.reply.take() {
+                    let _ = reply.send(Err(CrawlError::State(format!("{words}; {stays}"))));
+                }
+            }
         }
-        if let Err(error) = trainee.study(store.as_ref(), last, &Heed::default()) {
-            refuse(
-                &mut training,
-                format!("the training failed, {stays}: {error}"),
-            );
-            return Ok(());
-        }
-        if trainee.settings.order.learns() && trainee.instances == 0 {
-            let words = "there is nothing to learn from yet: no page was fetched that was found \
-                         through a link of another page";
-            refuse(&mut training, format!("{words}; {stays}"));
-            return Ok(());
-        }
-        self.switch(training, trainee);
-        Ok(())
     }
 
-    fn switch(&mut self, mut training: Training, mut trainee: Trainee) {
+    /// Folds in what was booked since the job looked; in words, why there is nothing to switch to.
+    fn caught_up(&self, mut trainee: Trainee) -> Result<Trainee, String> {
+        let store = self.store.as_ref();
+        trainee
+            .study(store, store.last(), &Heed::default())
+            .map_err(|error| format!("the training failed: {error}"))?;
+        if trainee.settings.order.learns() && trainee.instances == 0 {
+            return Err(
+                "there is nothing to learn from yet: no page was fetched that was found through a \
+                 link of another page"
+                    .to_owned(),
+            );
+        }
+        Ok(trainee)
+    }
+
+    fn switch(&mut self, training: &mut Training, mut trainee: Trainee) {
         trainee.scorer.publish();
         let ranges = match training.cause {
             EpochCause::Returned => trainee.lessons.ranges.clone(),
             _ => vec![(Seq(1), trainee.upto)],
         };
         let before = self.order_image();
-        let (cause, returned_to) = (training.cause, training.returned_to);
         self.put_in_place(trainee);
-        self.book_epoch_of(cause, returned_to, ranges);
-        let (unused, _) = oneshot::channel();
-        self.learning.reporting = Some(Reporting {
+        self.book_epoch_of(training.cause, training.returned_to, ranges);
+        self.learning.reporting = training.reply.take().map(|reply| Reporting {
             number: self.learning.epochs.number(),
-            reply: std::mem::replace(&mut training.reply, unused),
+            reply,
             before,
         });
         self.learning.sweep = Some(Sweep::default());
@@ -535,20 +531,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         let (before, best_before) = reporting.before;
         let (after, best_after) = self.order_image();
-        let same: std::collections::HashSet<UrlId> = best_before.into_iter().collect();
+        let same: HashSet<UrlId> = best_before.into_iter().collect();
         let new = best_after.iter().filter(|id| !same.contains(id)).count();
-        let effect = super::epochs::Effect {
+        let effect = Effect {
             before,
             after,
             best_changed: new as f64 / best_after.len().max(1) as f64,
         };
         self.learning.epochs.set_effect(reporting.number, effect);
-        let epoch = self.learning.epochs.get(reporting.number);
-        let row = epoch.map(|epoch| self.epoch_row(epoch));
-        let gone = || CrawlError::State("the epoch is gone".to_owned());
-        self.waiters.push(
-            self.store.last(),
-            super::waiters::Answer::Epoch(reporting.reply, row.ok_or_else(gone)),
-        );
+        let answer = Answer::Epoch(reporting.reply, reporting.number);
+        self.waiters.push(self.store.last(), answer);
     }
 }

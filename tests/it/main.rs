@@ -17,6 +17,7 @@ mod fetch;
 mod judge;
 mod lab;
 mod layers;
+mod retrain;
 mod simulation;
 mod support;
 mod taxonomy;

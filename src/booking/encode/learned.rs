@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_was_frozen_comes_back_to_the_bit() {
-        let frozen = Frozen {
+        let whole = Frozen {
             epoch: 2,
             propensity: 1.0,
             learners: vec!["ftrl".to_owned()],
@@ -151,8 +151,8 @@ mod tests {
                 logits: vec![-0.3],
             }],
         };
-        let back = super::frozen(frozen_record(&frozen)).unwrap();
-        assert_eq!(back, frozen);
+        let back = frozen(frozen_record(&whole)).unwrap();
+        assert_eq!(back, whole);
         assert_eq!(back.pairs[0].numbers[1].to_bits(), (-0.0_f32).to_bits());
     }
 
@@ -163,6 +163,6 @@ mod tests {
             logits: vec![1.0],
             ..v1::FrozenPairRecord::default()
         });
-        assert!(super::frozen(record).is_err());
+        assert!(frozen(record).is_err());
     }
 }
