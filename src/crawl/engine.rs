@@ -292,24 +292,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 None => pending().await,
             }
         };
-        let flush = async {
-            match self.flushing.as_mut() {
-                Some(flushing) => flushing.await,
-                None => pending().await,
-            }
-        };
-        let judged = async {
-            match self.judging.out.as_mut() {
-                Some(judged) => judged.await,
-                None => pending().await,
-            }
-        };
-        let trained = async {
-            match self.learning.training.as_mut() {
-                Some(training) => (&mut training.job).await,
-                None => pending().await,
-            }
-        };
+        let flush = end_of(self.flushing.as_mut());
+        let judged = end_of(self.judging.out.as_mut());
+        let training = self.learning.training.as_mut();
+        let trained = end_of(training.map(|training| &mut training.job));
         let found = async {
             match self.search.as_mut() {
                 Some(search) => search.recv().await,
@@ -430,6 +416,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.spec = spec;
         self.raw_spec = raw;
         Ok(())
+    }
+}
+
+/// What a job gives; never, if there is none.
+async fn end_of<J: Future + Unpin>(job: Option<&mut J>) -> J::Output {
+    match job {
+        Some(job) => job.await,
+        None => pending().await,
     }
 }
 
