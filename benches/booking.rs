@@ -73,6 +73,7 @@ fn page(n: u64) -> Event {
             .map(|host| HostKey::from_stored(&format!("host{host}.example.org")))
             .collect(),
         links_dropped: 0,
+        frozen: None,
         evidence,
         kept: None,
         likeness: apprentice::booking::Likeness::default(),

@@ -173,6 +173,7 @@ fn page(lease: LeaseFacts, links: Links) -> Event {
         links: links.facts,
         hosts: links.hosts,
         links_dropped: 0,
+        frozen: None,
         evidence: Vec::new(),
         kept: None,
         likeness: apprentice::booking::Likeness::default(),

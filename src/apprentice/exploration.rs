@@ -7,6 +7,7 @@
 
 use rand::RngExt;
 
+use crate::booking::Pick;
 use crate::clock::Chance;
 
 /// Share of the leases at which learner and baseline differ that go to the baseline while it pays.
@@ -19,18 +20,6 @@ const MEMORY: f64 = 0.95;
 const MEMORY_OF_EXPLORED: f64 = 0.9;
 /// The baseline is taken to lose what the learner loses, with the weight of this many fetches.
 const PRIOR: f64 = 2.0;
-
-/// Whose link a fetch was for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pick {
-    /// The best link of the learner and of the baseline is the same, or nobody asked.
-    #[default]
-    Both,
-    /// The learner's.
-    Own,
-    /// The baseline's: exploration.
-    Baseline,
-}
 
 /// A pick with the probability that it had.
 #[derive(Clone, Copy, Debug, PartialEq)]

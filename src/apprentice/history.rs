@@ -6,9 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::counts::Counts;
-use super::dense::{self, DENSE, Dense, strength};
+use super::frozen::Dynamic;
 use super::instance::{Instance, logit, sigmoid};
-use crate::features::{Extra, FeatureSpec, LinkSketch, LinkVector, Namespace, PageSketch, key};
+use crate::features::{FeatureSpec, LinkSketch, PageSketch};
 use crate::url::{FingerprintState, UrlId};
 
 /// How many pages' worth of trust the level above gets in a shrunken mean.
@@ -147,58 +147,43 @@ impl History {
         spec: &FeatureSpec,
         into: &mut Instance,
     ) {
-        sketch.vector(at, spec, &mut into.vector);
-        into.dense = self.dense(sketch, around, at, spec);
-        if spec.has(Namespace::CoCitation) {
-            around.add_cocitation(sketch, at, spec.d_max(), &mut into.vector);
-        }
+        let dynamic = self.dynamic(sketch, around, at, spec.d_max());
+        dynamic.instance(sketch, at, spec, into);
     }
 
-    fn dense(&self, sketch: &PageSketch, around: &Around, at: usize, spec: &FeatureSpec) -> Dense {
-        let log_odds = sketch.facts.log_odds;
+    /// All that is known at this moment of link `at` and is not on its page; neighbours up to `d_max`
+    /// leaves away.
+    pub(super) fn dynamic(
+        &self,
+        sketch: &PageSketch,
+        around: &Around,
+        at: usize,
+        d_max: u8,
+    ) -> Dynamic {
         let link = &sketch.links[at];
-        let (inside, near) = sketch.critic_near(at, spec.d_max());
         let all = self.all.shrunk(0.5);
         let host = self.hosts.get(&link.host).copied().unwrap_or_default();
         let host_mean = host.shrunk(all);
         let folder = link.folder.and_then(|folder| self.folders.get(&folder));
         let folder_mean = folder.copied().unwrap_or_default().shrunk(host_mean);
-        let mut values = [0.0; DENSE];
-        values[dense::BIAS] = 1.0;
-        values[dense::DEPTH] = f32::from(sketch.facts.depth.min(30)) / 10.0;
-        if spec.has_extra(Extra::Relevance) {
-            values[dense::RELEVANCE] = strength(log_odds);
-            values[dense::RELEVANCE_CLIPPED] = log_odds.clamp(-30.0, 30.0) / 30.0;
-        }
-        if spec.has_extra(Extra::Success) {
-            values[dense::SUCCESS] = logit(around.success.shrunk(all)) - logit(all);
-            values[dense::FOLLOWED] = around.success.pages.ln_1p() / 3.0;
-        }
-        if spec.has_extra(Extra::Priors) {
-            values[dense::HOST] = logit(host_mean) - logit(all);
-            values[dense::FOLDER] = logit(folder_mean) - logit(host_mean);
-        }
-        if spec.has_extra(Extra::Words) {
-            values[dense::OWN_WORDS] = strength(inside);
-            values[dense::WORDS_AROUND] = strength(near);
-            values[dense::URL_WORDS] = strength(link.url_weight);
-        }
         // The page itself is left out, whether it is counted already or not.
         let own = u16::from(self.judged.contains_key(&sketch.id));
-        if spec.has_extra(Extra::Parents) {
-            let others = self.parents.get(link.target.0).saturating_sub(own);
-            values[dense::PARENTS] = f32::from(others).ln_1p() / 3.0;
+        let parents = self.parents.get(link.target.0).saturating_sub(own);
+        let seen = self.hosts.get(&sketch.host());
+        let seen = seen.map_or(0.0, |mean| mean.pages);
+        let pages = (seen - f32::from(own)).max(0.0);
+        let blocks = self.blocks.get(block_on(sketch, link)).saturating_sub(own);
+        Dynamic {
+            numbers: [
+                logit(around.success.shrunk(all)) - logit(all),
+                around.success.pages.ln_1p() / 3.0,
+                logit(host_mean) - logit(all),
+                logit(folder_mean) - logit(host_mean),
+                f32::from(parents).ln_1p() / 3.0,
+                (f32::from(blocks) / (pages + SHRINKAGE)).min(1.0),
+            ],
+            neighbours: around.neighbours(sketch, at, d_max),
         }
-        if spec.has_extra(Extra::Template) {
-            let pages = self
-                .hosts
-                .get(&sketch.host())
-                .map_or(0.0, |mean| mean.pages);
-            let pages = (pages - f32::from(own)).max(0.0);
-            let others = self.blocks.get(block_on(sketch, link)).saturating_sub(own);
-            values[dense::TEMPLATE] = (f32::from(others) / (pages + SHRINKAGE)).min(1.0);
-        }
-        values
     }
 }
 
@@ -218,8 +203,8 @@ fn count_once(counts: &mut Counts, hashes: impl Iterator<Item = u64>) {
 }
 
 impl Around {
-    /// <LOW|HIGH, d> of each neighbouring link that was judged (WWW 2002, section 3.3).
-    fn add_cocitation(&self, sketch: &PageSketch, at: usize, d_max: u8, vector: &mut LinkVector) {
+    /// Distance and side of each link within `d_max` leaves whose target was judged.
+    fn neighbours(&self, sketch: &PageSketch, at: usize, d_max: u8) -> Vec<(i8, bool)> {
         let link = &sketch.links[at];
         let window = u32::from(d_max);
         let (from, to) = (
@@ -227,28 +212,28 @@ impl Around {
             link.last_leaf.saturating_add(window),
         );
         let start = self.judged.partition_point(|(_, last, _)| *last < from);
-        for (first, last, relevance) in &self.judged[start..] {
-            if *first > to {
-                break;
-            }
-            let distance = if *last < link.first_leaf {
-                -i64::from(link.first_leaf - last)
-            } else if *first > link.last_leaf {
-                i64::from(first - link.last_leaf)
-            } else {
-                0
-            };
-            let bucket = u64::from(*relevance >= HIGH_FROM) << 63;
-            let offset = i8::try_from(distance).unwrap_or_default();
-            vector.push(key(Namespace::CoCitation, offset, bucket), 0.5);
-        }
+        let near = self.judged[start..].iter();
+        near.take_while(|(first, ..)| *first <= to)
+            .map(|(first, last, relevance)| {
+                let distance = if *last < link.first_leaf {
+                    -i64::from(link.first_leaf - last)
+                } else if *first > link.last_leaf {
+                    i64::from(first - link.last_leaf)
+                } else {
+                    0
+                };
+                let distance = i8::try_from(distance).unwrap_or_default();
+                (distance, *relevance >= HIGH_FROM)
+            })
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{SourceFacts, TermWeights};
+    use crate::apprentice::dense;
+    use crate::features::{Namespace, SourceFacts, TermWeights, key};
     use crate::page::{DocumentKind, Page, PageLimits, PageSource};
     use crate::url::CanonicalUrl;
 

@@ -25,4 +25,12 @@ pub trait Learner: Send {
 
     /// Puts the working weights in force.
     fn publish(&mut self);
+
+    /// Where it cuts LOW from HIGH, if it does and has found out.
+    fn cut(&self) -> Option<f32> {
+        None
+    }
+
+    /// Gives it the cut that an earlier training found.
+    fn set_cut(&mut self, _cut: f32) {}
 }

@@ -124,6 +124,11 @@ impl TwoClassBayes {
     }
 }
 
+/// The cut between LOW and HIGH for these labels: their median, kept off 0 and 1.
+pub fn cut_of(labels: &mut [f32]) -> f32 {
+    median(labels).clamp(*CUT.start(), *CUT.end())
+}
+
 fn median(labels: &mut [f32]) -> f32 {
     labels.sort_by(f32::total_cmp);
     labels.get(labels.len() / 2).copied().unwrap_or(0.5)
@@ -157,7 +162,7 @@ impl Learner for TwoClassBayes {
         if self.cut.is_none() {
             let early = std::mem::take(&mut self.early);
             let mut labels: Vec<f32> = early.iter().map(|(_, label)| *label).collect();
-            let cut = median(&mut labels).clamp(*CUT.start(), *CUT.end());
+            let cut = cut_of(&mut labels);
             for (instance, label) in &early {
                 self.count(instance, *label, cut);
             }
@@ -171,6 +176,14 @@ impl Learner for TwoClassBayes {
         }
         self.working.features = self.features.len();
         self.published = self.working;
+    }
+
+    fn cut(&self) -> Option<f32> {
+        self.cut
+    }
+
+    fn set_cut(&mut self, cut: f32) {
+        self.cut = Some(cut);
     }
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::explain::Explanation;
 use super::exploration::{Choice, Exploration, ExplorationFigures};
+use super::frozen::Dynamic;
 use super::history::History;
 use super::instance::{Instance, sigmoid};
 use super::panel::{LearnerReport, Panel};
 use super::scorer::{LinkScorer, Prepared, SourceView};
-use crate::booking::Event;
+use crate::booking::{Event, Frozen};
 use crate::clock::Chance;
-use crate::features::{FeatureSpec, PageSketch};
+use crate::features::{D_MAX_MOST, FeatureSpec, PageSketch};
 
 /// Judged pages from one epoch to the next. Small on purpose: what was learned late was lost (papers
 /// measured 6 to 24 % for batches of 32), and up to a few thousand pages a sweep costs little.
@@ -95,22 +96,56 @@ impl LinkScorer for Apprentice {
 
     fn prepare(&mut self, pairs: &[(Arc<PageSketch>, u32)]) -> Prepared {
         let mut prepared = Prepared::default();
-        for (sketch, link) in pairs {
+        let mut frozen = Frozen {
+            propensity: 1.0,
+            learners: self.panel.names(),
+            ..Frozen::default()
+        };
+        for (place, (sketch, link)) in (0..).zip(pairs) {
             let at = *link as usize;
             if at >= sketch.links.len() {
                 continue;
             }
             let around = self.history.around(sketch);
+            // The widest window, so that it can be learned from with any.
+            let dynamic = self.history.dynamic(sketch, &around, at, D_MAX_MOST);
             let mut instance = Instance::default();
-            self.history
-                .instance(sketch, &around, at, &self.spec, &mut instance);
+            dynamic.instance(sketch, at, &self.spec, &mut instance);
             let predictions = self.panel.predict_all(&instance);
             let score = predictions.get(self.panel.followed()).copied();
             prepared.scores.push(score.unwrap_or_default());
-            prepared.predictions.push(predictions);
             prepared.sources.push(sketch.id);
+            frozen
+                .pairs
+                .push(dynamic.frozen(place, predictions.clone()));
+            prepared.predictions.push(predictions);
             prepared.instances.push(instance);
         }
+        prepared.frozen = Some(frozen);
+        prepared
+    }
+
+    fn thaw(&self, pairs: &[Option<(Arc<PageSketch>, u32)>], frozen: &Frozen) -> Prepared {
+        let mut prepared = Prepared::default();
+        for pair in &frozen.pairs {
+            let source = pairs.get(pair.reference as usize).and_then(Option::as_ref);
+            let Some((sketch, at)) = source.map(|(sketch, link)| (sketch, *link as usize)) else {
+                continue;
+            };
+            if at >= sketch.links.len() {
+                continue;
+            }
+            let mut instance = Instance::default();
+            Dynamic::thawed(pair).instance(sketch, at, &self.spec, &mut instance);
+            prepared.instances.push(instance);
+            prepared.sources.push(sketch.id);
+            let predictions = self.panel.in_order(&frozen.learners, &pair.logits);
+            prepared.predictions.extend(predictions);
+        }
+        prepared.choice = Choice {
+            pick: frozen.pick,
+            propensity: frozen.propensity,
+        };
         prepared
     }
 
@@ -159,11 +194,22 @@ impl LinkScorer for Apprentice {
         if self.pages < self.due_at {
             return false;
         }
+        self.publish();
+        true
+    }
+
+    fn publish(&mut self) {
         self.epoch += 1;
         self.panel.publish();
         self.due_at = self.pages + BATCH.max(self.pages / BATCH_SHARE);
-        tracing::debug!(epoch = self.epoch, pages = self.pages, "a new epoch");
-        true
+    }
+
+    fn cut(&self) -> Option<f32> {
+        self.panel.cut()
+    }
+
+    fn set_cut(&mut self, cut: f32) {
+        self.panel.set_cut(cut);
     }
 
     fn observe(&mut self, event: &Event) {

@@ -101,6 +101,35 @@ impl Panel {
             .collect()
     }
 
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<String> {
+        let members = self.members.iter();
+        members
+            .map(|member| member.learner.name().to_owned())
+            .collect()
+    }
+
+    /// The scores that learners of these names gave, in the order of this panel; `None` if one of its
+    /// learners gave none.
+    pub(super) fn in_order(&self, names: &[String], scores: &[f32]) -> Option<Vec<f32>> {
+        let score_of = |member: &Member| {
+            let at = names.iter().position(|name| name == member.learner.name());
+            at.and_then(|at| scores.get(at).copied())
+        };
+        self.members.iter().map(score_of).collect()
+    }
+
+    /// Where naive Bayes cuts; see [`Learner::cut`].
+    pub(super) fn cut(&self) -> Option<f32> {
+        self.members.iter().find_map(|member| member.learner.cut())
+    }
+
+    pub(super) fn set_cut(&mut self, cut: f32) {
+        for member in &mut self.members {
+            member.learner.set_cut(cut);
+        }
+    }
+
     /// Where the one that is followed stands among them.
     pub(super) fn followed(&self) -> usize {
         self.leader.now()
@@ -128,7 +157,10 @@ impl Panel {
                 *sum += share * member.validation.add(*source, *score, label);
             }
         }
-        self.leader.add(&self.losses);
+        // Where nothing was predicted, nothing is validated.
+        if predictions.len() == instances.len() {
+            self.leader.add(&self.losses);
+        }
         for instance in instances {
             for member in &mut self.members {
                 let seen = member.view.of(instance, &mut self.seen);

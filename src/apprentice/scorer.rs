@@ -7,7 +7,7 @@ use super::explain::{Explanation, FeatureRef};
 use super::exploration::{Choice, ExplorationFigures};
 use super::instance::Instance;
 use super::panel::LearnerReport;
-use crate::booking::Event;
+use crate::booking::{Event, Frozen};
 use crate::features::PageSketch;
 use crate::url::UrlId;
 
@@ -36,6 +36,8 @@ pub struct Prepared {
     pub predictions: Vec<Vec<f32>>,
     /// Whose link it is, and with which probability it was taken.
     pub choice: Choice,
+    /// The same for the log; `None` if the scorer learns nothing.
+    pub frozen: Option<Frozen>,
 }
 
 /// Predicts how relevant the target of a link will be.
@@ -71,6 +73,11 @@ pub trait LinkScorer: Send {
         Prepared::default()
     }
 
+    /// What [`prepare`](Self::prepare) gave when `frozen` was booked, under the settings of this scorer.
+    /// `pairs` are those of the references, `None` where one is no page.
+    fn thaw(&self, _pairs: &[Option<(Arc<PageSketch>, u32)>], _frozen: &Frozen) -> Prepared {
+        Prepared::default()
+    }
     /// The critic's word on what was prepared: ln (R(v) / (1 - R(v))).
     fn learn(&mut self, _prepared: &Prepared, _log_odds: f32) {}
 
@@ -106,6 +113,14 @@ pub trait LinkScorer: Send {
         false
     }
 
+    /// Puts all that was learned in force, due or not.
+    fn publish(&mut self) {}
+    /// See [`Learner::cut`](super::Learner::cut).
+    fn cut(&self) -> Option<f32> {
+        None
+    }
+    /// See [`Learner::set_cut`](super::Learner::set_cut).
+    fn set_cut(&mut self, _cut: f32) {}
     /// Takes in what was booked.
     fn observe(&mut self, event: &Event);
 }

@@ -3,6 +3,7 @@
 //! Writing goes from the event to its record, reading checks everything that a reader would
 //! otherwise trip over: numbers of enums, lengths of arrays that belong together, indices of hosts.
 
+mod learned;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -56,6 +57,7 @@ pub fn encode(event: &Event) -> Vec<u8> {
         Event::State(state) => Kind::State(state_record(state)),
         Event::Readmitted(event) => Kind::Readmitted(readmitted_record(event)),
         Event::Feedback(event) => Kind::Feedback(feedback_record(event)),
+        Event::Epoch(event) => Kind::Epoch(learned::epoch_record(event)),
     };
     let record = v1::EventRecord {
         schema: SCHEMA,
@@ -121,6 +123,7 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
         judgement: Some(judgement_record(&page.judgement)),
         links: Some(links_record(&page.links, &page.hosts)),
         links_dropped: page.links_dropped,
+        frozen: page.frozen.as_ref().map(learned::frozen_record),
         warc_file: page.kept.as_ref().map_or(0, |kept| kept.file),
         warc_offset: page.kept.as_ref().map_or(0, |kept| kept.offset),
         warc_end: page.kept.as_ref().map_or(0, |kept| kept.end),

@@ -10,8 +10,10 @@
 
 mod encode;
 pub mod evidence;
+mod learned;
 
 pub use encode::{DecodeError, decode, encode};
+pub use learned::{EpochCause, EpochEvent, Frozen, FrozenPair, Pick, Recipe};
 
 use crate::clock::Timestamp;
 use crate::url::{CanonicalUrl, HostKey, UrlId};
@@ -54,6 +56,8 @@ pub enum Event {
     Readmitted(ReadmittedEvent),
     /// Somebody said what booked pages are about, and the critic has learned it.
     Feedback(FeedbackEvent),
+    /// What was learned is in force from here on.
+    Epoch(EpochEvent),
 }
 
 /// What is known of a lease when it ends.
@@ -104,6 +108,8 @@ pub struct PageBooking {
     pub hosts: Vec<HostKey>,
     /// Links beyond the limit of links a page.
     pub links_dropped: u32,
+    /// What its scorer knew at the lease; `None` if the scorer learns nothing, or the record is an old one.
+    pub frozen: Option<Frozen>,
     /// The page for those who need more (see [`evidence`]); stored beside the event.
     pub evidence: Vec<u8>,
     /// Where its exchange stands among the crawl's WARC files, if they are kept.

@@ -330,6 +330,27 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
         Ok(Response::new(marks.map_err(|error| of_crawl(&error))?))
     }
 
+    async fn retrain(&self, request: Request<v1::RetrainRequest>) -> Answer<v1::Epoch> {
+        let request = request.into_inner();
+        let epoch = self.crawl(&request.name).await?.retrain(request).await;
+        Ok(Response::new(epoch.map_err(|error| of_crawl(&error))?))
+    }
+
+    async fn use_epoch(&self, request: Request<v1::UseEpochRequest>) -> Answer<v1::Epoch> {
+        let v1::UseEpochRequest { name, number } = request.into_inner();
+        let epoch = self.crawl(&name).await?.use_epoch(number).await;
+        Ok(Response::new(epoch.map_err(|error| of_crawl(&error))?))
+    }
+
+    async fn list_epochs(
+        &self,
+        request: Request<v1::ListEpochsRequest>,
+    ) -> Answer<v1::ListEpochsResponse> {
+        let crawl = self.crawl(&request.into_inner().name).await?;
+        let epochs = crawl.epochs().await;
+        Ok(Response::new(epochs.map_err(|error| of_crawl(&error))?))
+    }
+
     type ExportCriticStream = Streamed<v1::CriticChunk>;
 
     async fn export_critic(

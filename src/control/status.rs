@@ -41,7 +41,7 @@ pub(super) fn of_crawl(error: &CrawlError) -> Status {
         CrawlError::Closed(_) => Code::Unavailable,
         CrawlError::State(_) => Code::FailedPrecondition,
         CrawlError::Spec(_) | CrawlError::Feedback(_) => Code::InvalidArgument,
-        CrawlError::NoPage(_) | CrawlError::Focus(_) => Code::NotFound,
+        CrawlError::NoPage(_) | CrawlError::NoEpoch(_) | CrawlError::Focus(_) => Code::NotFound,
         CrawlError::Store(_) => Code::Internal,
     };
     Status::new(code, error.to_string())

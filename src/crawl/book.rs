@@ -156,6 +156,7 @@ pub(super) fn of_page(
         links,
         hosts,
         links_dropped: page.links_dropped,
+        frozen: None,
         evidence,
         kept,
         likeness,

@@ -64,6 +64,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     let _ = reply.send(Err(error));
                 }
             },
+            Command::Retrain(request, reply) => self.retrain(&request, reply),
+            Command::UseEpoch(number, reply) => self.use_epoch(number, reply),
+            Command::Epochs(reply) => {
+                let _ = reply.send(Ok(self.list_epochs()));
+            }
             Command::Critic(reply) => match &self.bench.judge {
                 Judge::Near(judge) => {
                     let judge = Arc::clone(judge);
@@ -98,6 +103,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 }
                 Answer::Feedback(reply, marks) => {
                     let _ = reply.send(Ok(marks));
+                }
+                Answer::Epoch(reply, number) => {
+                    let _ = reply.send(self.epoch(number));
                 }
                 Answer::Critic(reply, judge) => {
                     let _ = reply.send(Ok(judge));

@@ -19,6 +19,7 @@ use super::judging::Judging;
 use super::learners::Learned;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
+use super::page_reader::PageReader;
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
@@ -154,6 +155,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             parts.judge.clone(),
             Arc::clone(&last_report),
         );
+        let reader = PageReader::new(
+            Arc::clone(&parts.store),
+            parts.judge.clone(),
+            weights.clone().unwrap_or_default(),
+        );
         let mut engine = Self {
             teaching: Teaching::new(&parts.judge),
             judging: Judging::new(&parts.judge),
@@ -173,7 +179,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             needs_contact: parts.needs_contact,
             frontier: Frontier::new(params, parts.calendar),
             scorer,
-            learning: Learning::default(),
+            learning: Learning::new(reader),
             keeper: None,
             kept_last: None,
             copies: Copies::default(),
@@ -241,6 +247,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let (raw, spec) = spec_from(&bytes)?;
             self.set_spec(raw, spec)?;
         }
+        // The spec says with which order the crawl began.
+        if let Some((_, epoch)) = self.learning.ordered.clone() {
+            self.set_order_of(&epoch);
+        }
+        self.fold_ordered()?;
         self.folded = last;
         self.booked = self.progress.fetched();
         self.state = self.progress.state.clone();
@@ -309,18 +320,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 None => pending().await,
             }
         };
-        let flush = async {
-            match self.flushing.as_mut() {
-                Some(flushing) => flushing.await,
-                None => pending().await,
-            }
-        };
-        let judged = async {
-            match self.judging.out.as_mut() {
-                Some(judged) => judged.await,
-                None => pending().await,
-            }
-        };
+        let flush = end_of(self.flushing.as_mut());
+        let judged = end_of(self.judging.out.as_mut());
+        let training = self.learning.training.as_mut();
+        let trained = end_of(training.map(|training| &mut training.job));
         let found = async {
             match self.search.as_mut() {
                 Some(search) => search.recv().await,
@@ -348,6 +351,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             judged = judged => {
                 self.take_judged(judged.map_err(EngineError::from_join)?)?;
+                Ok(())
+            }
+            trained = trained => {
+                self.take_trained(trained);
                 Ok(())
             }
             Some(command) = self.commands.recv() => {
@@ -440,6 +447,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.spec = spec;
         self.raw_spec = raw;
         Ok(())
+    }
+}
+
+/// What a job gives; never, if there is none.
+async fn end_of<J: Future + Unpin>(job: Option<&mut J>) -> J::Output {
+    match job {
+        Some(job) => job.await,
+        None => pending().await,
     }
 }
 

@@ -65,7 +65,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     fn explain_at(&mut self, reference: Reference) -> Result<Option<Explanation>, StoreFailure> {
-        let Some(sketch) = self.sketch(reference.seq)? else {
+        let Some(sketch) = self.learning.reader.sketch(reference.seq)? else {
             return Ok(None);
         };
         let view = SourceView {

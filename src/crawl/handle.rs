@@ -30,6 +30,9 @@ pub enum CrawlError {
     /// A URL that was marked is no booked page.
     #[error("{0}")]
     NoPage(String),
+    /// There is no such epoch.
+    #[error("{0}")]
+    NoEpoch(String),
     /// A mark that cannot be taken.
     #[error("{0}")]
     Feedback(String),
@@ -56,6 +59,9 @@ pub(super) enum Command {
     Learners(Reply<v1::GetLearnersResponse>),
     Feedback(Box<v1::FeedbackRequest>, Reply<v1::FeedbackResponse>),
     Critic(Reply<Arc<dyn PageJudge>>),
+    Retrain(Box<v1::RetrainRequest>, Reply<v1::Epoch>),
+    UseEpoch(u64, Reply<v1::Epoch>),
+    Epochs(Reply<v1::ListEpochsResponse>),
     Shutdown,
 }
 
@@ -221,6 +227,35 @@ impl Handle {
     /// As [`Handle::status`].
     pub async fn critic(&self) -> Result<Arc<dyn PageJudge>, CrawlError> {
         self.ask(Command::Critic).await
+    }
+
+    /// Trains the apprentice anew from all stored instances while the crawl goes on; returns when the
+    /// frontier is in the new order and that is durable. Dropping the future does not end it.
+    ///
+    /// # Errors
+    /// [`CrawlError::Spec`] names what cannot be taken; [`CrawlError::State`] if there is nothing to learn
+    /// from, a training is going on, or it failed. The old epoch stays in force.
+    pub async fn retrain(&self, request: v1::RetrainRequest) -> Result<v1::Epoch, CrawlError> {
+        let request = Box::new(request);
+        self.ask(move |reply| Command::Retrain(request, reply))
+            .await
+    }
+
+    /// Goes back to what the apprentice knew at an epoch; otherwise as [`Handle::retrain`].
+    ///
+    /// # Errors
+    /// [`CrawlError::NoEpoch`] if there is no such epoch; otherwise as [`Handle::retrain`].
+    pub async fn use_epoch(&self, number: u64) -> Result<v1::Epoch, CrawlError> {
+        self.ask(move |reply| Command::UseEpoch(number, reply))
+            .await
+    }
+
+    /// The epochs of the apprentice, oldest first.
+    ///
+    /// # Errors
+    /// As [`Handle::status`].
+    pub async fn epochs(&self) -> Result<v1::ListEpochsResponse, CrawlError> {
+        self.ask(Command::Epochs).await
     }
 
     /// Ends the engine: no new fetch, those in flight are waited for and booked; meanwhile it answers.

@@ -29,7 +29,7 @@ pub struct Learned {
 impl<S: Source, C: Clock> Engine<S, C> {
     pub(super) fn learned(&self) -> Learned {
         Learned {
-            epochs: self.learning.epochs.clone(),
+            epochs: self.learning.validated.clone(),
             learners: self.scorer.learners(),
             exploration: self.scorer.exploration(),
         }

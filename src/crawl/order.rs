@@ -83,6 +83,11 @@ impl CrawlOrder {
         }
     }
 
+    /// Whether it learns while the crawl runs.
+    pub fn learns(self) -> bool {
+        self.features().is_some()
+    }
+
     /// The scorer of this order as a spec's `apprentice` tells it to be, knowing nothing yet.
     ///
     /// # Errors

@@ -81,9 +81,11 @@ impl Tally {
                 let marks = marks.map(|mark| (mark.page, mark.class.is_some()));
                 Self::Feedback(event.version, marks.collect())
             }
-            Event::HostFacts(_) | Event::Seeds(_) | Event::SpecChange(_) | Event::Readmitted(_) => {
-                Self::Nothing
-            }
+            Event::HostFacts(_)
+            | Event::Seeds(_)
+            | Event::SpecChange(_)
+            | Event::Readmitted(_)
+            | Event::Epoch(_) => Self::Nothing,
         }
     }
 

@@ -70,6 +70,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             copies: progress.copies,
             near_copies: progress.near_copies,
             loss_with_copies: progress.curve.loss() + progress.loss_of_copies,
+            epoch: self.learning.epochs.number(),
+            epoch_of_order: self.learning.epochs.ordered_by(),
+            rescored: self.learning.swept(),
+            retrained: self.trained_share(),
         }
     }
 

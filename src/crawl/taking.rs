@@ -114,10 +114,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let likeness = (self.copies).likeness(read.body_bytes, read.body_digest, read.sketch);
         let kept = self.keep(&mut judged, &facts)?;
         let noted = Noted { kept, likeness };
-        let event =
+        let log_odds = judged.verdict.log_odds;
+        let prepared = self.take_prepared(lease, &facts)?;
+        let mut event =
             self.with_intake(|intake, scorer| book::of_page(facts, judged, noted, scorer, intake));
+        if let Event::Page(page) = &mut event {
+            page.frozen.clone_from(&prepared.frozen);
+        }
         let seq = self.append(event);
-        Ok(self.learn(lease, seq, sketch)?)
+        Ok(self.learn(&prepared, seq, log_odds, sketch)?)
     }
 
     fn book_failure(

@@ -104,6 +104,11 @@ impl Teaching {
         Judge::Near(base.taught(&mut lessons, self.version))
     }
 
+    /// The judge that the crawl was given.
+    pub(super) fn base(&self) -> &Judge {
+        &self.base
+    }
+
     pub(super) fn base_version(&self) -> u64 {
         self.base.teachable().map_or(0, Teachable::version)
     }

@@ -23,6 +23,8 @@ pub(super) enum Answer {
         oneshot::Sender<Result<v1::FeedbackResponse, CrawlError>>,
         v1::FeedbackResponse,
     ),
+    /// The epoch of this number.
+    Epoch(oneshot::Sender<Result<v1::Epoch, CrawlError>>, u64),
     /// This judge.
     Critic(
         oneshot::Sender<Result<Arc<dyn PageJudge>, CrawlError>>,

@@ -36,7 +36,7 @@ impl Frontier {
             Event::HostFacts(facts) => self.admit_host_facts(facts),
             Event::Seeds(seeds) => self.admit_seeds(seq, seeds),
             Event::Readmitted(event) => self.admit_readmitted(event),
-            Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) => {}
+            Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
         }
     }
 

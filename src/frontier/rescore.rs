@@ -66,6 +66,18 @@ impl Frontier {
         }
     }
 
+    /// The priority of each waiting link that may be fetched or is held, in no order.
+    pub fn priorities(&self) -> impl Iterator<Item = f32> + '_ {
+        let links = self
+            .links
+            .slots()
+            .into_iter()
+            .map(|slot| self.links.get(slot));
+        links
+            .filter(|link| !link.is_leased)
+            .map(|link| link.priority)
+    }
+
     /// Puts the new scores in force. A link without one keeps the priority that it had.
     pub fn put_in_force(&mut self, rescoring: &Rescoring) {
         let mut queues: Vec<Vec<Entry>> = vec![Vec::new(); self.hosts.len()];

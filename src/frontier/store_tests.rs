@@ -110,6 +110,7 @@ fn booking(n: u64, evidence: Vec<u8>) -> Event {
         links: links.collect(),
         hosts: vec![HostKey::from_stored("b.test")],
         links_dropped: 0,
+        frozen: None,
         evidence,
         kept: None,
         likeness: crate::booking::Likeness::default(),

@@ -19,6 +19,7 @@ mod judge;
 mod lab;
 mod layers;
 mod misbehaving;
+mod retrain;
 mod simulation;
 mod support;
 mod taxonomy;

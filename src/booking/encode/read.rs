@@ -1,6 +1,6 @@
 //! From a record to its event: total, whatever the fields hold.
 
-use super::DecodeError;
+use super::{DecodeError, learned};
 use crate::booking::{
     CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
     Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
@@ -54,6 +54,7 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
         Kind::SpecChange(spec) => Event::SpecChange(spec),
         Kind::Readmitted(record) => Event::Readmitted(readmitted(record)?),
         Kind::Feedback(record) => Event::Feedback(feedback(&record)?),
+        Kind::Epoch(record) => Event::Epoch(learned::epoch(record)?),
         Kind::State(record) => Event::State(StateEvent {
             state: CrawlState::from_number(record.state).ok_or(DecodeError::Unknown {
                 field: "state",
@@ -138,6 +139,7 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             .map(|host| HostKey::from_stored(host))
             .collect(),
         links_dropped: record.links_dropped,
+        frozen: record.frozen.map(learned::frozen).transpose()?,
         evidence: Vec::new(),
         kept: (record.warc_file > 0).then(|| {
             Box::new(Kept {

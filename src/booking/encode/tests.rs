@@ -92,6 +92,7 @@ prop_compose! {
             lease, status, content_type, body_bytes, body_digest, truncated, title,
             judgement: Judgement { log_odds, calibrated_log_odds, best, near_focus, version },
             links, hosts, links_dropped,
+            frozen: None,
             evidence: Vec::new(),
             likeness: Likeness {
                 sketch,
@@ -360,6 +361,7 @@ fn a_link_costs_nine_bytes_where_all_have_one_priority_and_none_is_refused() {
             links: (0..count).map(link).collect(),
             hosts: vec![HostKey::from_stored("host1.example.org"); 4],
             links_dropped: 0,
+            frozen: None,
             evidence: Vec::new(),
             kept: None,
             likeness: Likeness::default(),

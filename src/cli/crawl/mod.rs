@@ -1,5 +1,6 @@
 //! `apprentice crawl`: each subcommand is a client of the daemon.
 
+mod epochs;
 mod explain;
 mod feedback;
 mod frontier;
@@ -61,6 +62,12 @@ pub(super) enum Command {
     Feedback(feedback::Args),
     /// Write the crawl's critic, with all that it has learned, to a model file
     ExportCritic(feedback::Export),
+    /// Train the apprentice anew from all that the crawl has fetched, while it goes on
+    Retrain(epochs::Retrain),
+    /// What the apprentice has gone through: epochs, figures, loss before and after
+    Epochs(epochs::Args),
+    /// Go back to what the apprentice knew at an epoch
+    UseEpoch(epochs::Use),
     /// The judged pages as CSV or JSON lines
     Pages(pages::Args),
 }
@@ -84,6 +91,9 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Explain(args) => explain::run(daemon, args).await,
         Command::Feedback(args) => feedback::run(daemon, args).await,
         Command::ExportCritic(args) => feedback::export(daemon, args).await,
+        Command::Retrain(args) => epochs::retrain(daemon, args).await,
+        Command::Epochs(args) => epochs::run(daemon, args).await,
+        Command::UseEpoch(args) => epochs::go_back(daemon, args).await,
         Command::Pages(args) => pages::run(daemon, args).await,
     }
 }

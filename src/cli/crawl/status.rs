@@ -65,6 +65,7 @@ fn render(crawl: &v1::Crawl) -> String {
         ("critic", critic(crawl)),
         ("judge", spec.judge.unwrap_or_default().address),
         ("order", order_name(spec.order)),
+        ("epoch", epoch(crawl)),
         (
             "fetched",
             format!(
@@ -137,6 +138,25 @@ fn critic(crawl: &v1::Crawl) -> String {
             count(marks)
         ),
     }
+}
+
+/// The apprentice's epoch, and what is on its way.
+fn epoch(crawl: &v1::Crawl) -> String {
+    let mut words = match crawl.epoch {
+        0 => String::new(),
+        epoch => epoch.to_string(),
+    };
+    if let Some(share) = crawl.rescored {
+        words = format!(
+            "{words}; the waiting links are in the order of epoch {}, {:.0} % scored anew",
+            crawl.epoch_of_order,
+            share * 100.0
+        );
+    }
+    if let Some(share) = crawl.retrained {
+        words = format!("{words}; retraining, {:.0} % learned", share * 100.0);
+    }
+    words.trim_start_matches("; ").to_owned()
 }
 
 fn order_name(order: String) -> String {

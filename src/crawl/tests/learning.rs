@@ -4,7 +4,7 @@ use super::*;
 
 /// Hubs in a row, each about reefs itself. Each has two links that say `coral` and lead to reefs, and
 /// two that say `dunes` and lead to sand.
-fn hubs(order: &str) -> Crawl {
+pub(super) fn hubs(order: &str) -> Crawl {
     hubs_with(order, |_| false)
 }
 
@@ -37,7 +37,7 @@ fn hubs_with(order: &str, moved: impl Fn(u32) -> bool) -> Crawl {
     crawl
 }
 
-fn sands(pages: &[String]) -> usize {
+pub(super) fn sands(pages: &[String]) -> usize {
     pages.iter().filter(|page| page.starts_with('s')).count()
 }
 

@@ -11,6 +11,7 @@ mod learning;
 mod orders;
 mod redirects;
 mod replays;
+mod retraining;
 mod robots;
 mod scopes;
 mod sitemaps;

@@ -262,6 +262,7 @@ pub(super) fn page_booking(
         links,
         hosts,
         links_dropped: 0,
+        frozen: None,
         evidence: Vec::new(),
         kept: None,
         likeness: crate::booking::Likeness::default(),

@@ -155,7 +155,7 @@ impl Model {
                     }
                 }
             }
-            Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) => {}
+            Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
         }
     }
 

@@ -1,0 +1,552 @@
+//! A learner trained anew from the stored instances, beside the running crawl, and put in its place.
+//!
+//! The weights of an epoch are the deterministic fold of the instances that it names, so nothing else is
+//! kept of it: to retrain, to go back to an epoch and to open a crawl that did either are one fold of the
+//! log with given settings. It runs on the blocking pool; what is booked meanwhile is folded in before the
+//! switch, which is one event. Until then the old epoch is in force, whatever becomes of the training.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinHandle};
+
+use super::engine::{Engine, EngineError};
+use super::epochs::Effect;
+use super::handle::CrawlError;
+use super::learning::Sweep;
+use super::order::{CrawlOrder, check_features};
+use super::page_reader::PageReader;
+use super::spec::SpecError;
+use super::waiters::Answer;
+use crate::apprentice::{LinkScorer, cut_of};
+use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
+use crate::clock::Clock;
+use crate::features::{FeatureSpec, TermWeights};
+use crate::fetch::Source;
+use crate::frontier::{FrontierStore, StoreFailure};
+use crate::proto::v1;
+use crate::url::UrlId;
+
+/// Events that the engine itself folds in before a switch, at most: some milliseconds. Of more, another
+/// round goes to the pool.
+const CATCH_UP_MAX: u64 = 16;
+/// Links at the head of the order that are compared before and after.
+const BEST: usize = 1_000;
+/// Bins of a histogram of priorities.
+const BINS: usize = 10;
+
+/// Which learner, and what it looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Settings {
+    pub(super) order: CrawlOrder,
+    pub(super) features: FeatureSpec,
+    pub(super) cut: Option<f32>,
+}
+
+impl Settings {
+    /// For the log, without what was learned.
+    pub(super) fn recipe(&self) -> Recipe {
+        let learns = self.order.learns();
+        Recipe {
+            order: self.order.name().to_owned(),
+            d_max: self.features.d_max(),
+            groups: if learns {
+                let groups = self.features.groups();
+                groups.into_iter().map(str::to_owned).collect()
+            } else {
+                Vec::new()
+            },
+            cut: self.cut,
+            ranges: Vec::new(),
+        }
+    }
+
+    /// As the log has them.
+    pub(super) fn of(recipe: &Recipe) -> Result<Self, SpecError> {
+        let wrong = |field: &str, words: String| SpecError::new(field, words);
+        let order = CrawlOrder::from_name(&recipe.order).map_err(|words| wrong("order", words))?;
+        let groups = recipe.groups.iter().map(String::as_str);
+        let features = FeatureSpec::default()
+            .with_groups(groups)
+            .and_then(|features| features.with_d_max(i64::from(recipe.d_max)))
+            .map_err(|error| wrong("apprentice.features", error.to_string()))?;
+        Ok(Self {
+            order,
+            features,
+            cut: recipe.cut,
+        })
+    }
+
+    fn scorer(&self, seed: u64) -> Box<dyn LinkScorer> {
+        let mut scorer = self.order.scorer(self.features, seed);
+        if let Some(cut) = self.cut {
+            scorer.set_cut(cut);
+        }
+        scorer
+    }
+}
+
+/// Which events are learned.
+#[derive(Clone, Debug)]
+struct Lessons {
+    ranges: Vec<(Seq, Seq)>,
+    /// Everything after it is.
+    after: Seq,
+}
+
+impl Lessons {
+    fn hold(&self, seq: Seq) -> bool {
+        let mut ranges = self.ranges.iter();
+        seq > self.after || ranges.any(|(first, last)| (*first..=*last).contains(&seq))
+    }
+}
+
+/// A learner on its way through the log.
+pub(super) struct Trainee {
+    settings: Settings,
+    lessons: Lessons,
+    scorer: Box<dyn LinkScorer>,
+    reader: PageReader,
+    /// The last event that it has taken in.
+    upto: Seq,
+    /// From this event on, booked epochs are put in force.
+    epochs_from: Seq,
+    instances: u64,
+    pages: u64,
+}
+
+impl Trainee {
+    fn new(settings: Settings, lessons: Lessons, reader: PageReader, seed: u64) -> Self {
+        Self {
+            scorer: settings.scorer(seed),
+            settings,
+            lessons,
+            reader,
+            upto: Seq(0),
+            epochs_from: Seq(u64::MAX),
+            instances: 0,
+            pages: 0,
+        }
+    }
+
+    fn take(&mut self, seq: Seq, event: &Event) -> Result<(), StoreFailure> {
+        self.scorer.observe(event);
+        match event {
+            Event::Page(page) => {
+                self.pages += 1;
+                if self.scorer.needs_sketches() {
+                    let learns = self.lessons.hold(seq);
+                    let scorer = self.scorer.as_mut();
+                    let prepared = self.reader.fold(scorer, seq, page, learns)?;
+                    self.instances += prepared.instances.len() as u64;
+                }
+            }
+            Event::Epoch(_) if seq >= self.epochs_from => self.scorer.publish(),
+            _ => {}
+        }
+        self.upto = seq;
+        Ok(())
+    }
+
+    /// Takes in the events up to `to`, unless it is told to stop.
+    fn study(
+        &mut self,
+        store: &dyn FrontierStore,
+        to: Seq,
+        heed: &Heed,
+    ) -> Result<(), StoreFailure> {
+        let mut broken = None;
+        store.scan(Seq(self.upto.0 + 1), to, &mut |seq, event| {
+            broken = self.take(seq, &event).err();
+            heed.done.store(seq.0, Ordering::Relaxed);
+            broken.is_none() && !heed.stop.load(Ordering::Relaxed)
+        })?;
+        broken.map_or(Ok(()), Err)
+    }
+
+    /// Finds where naive Bayes cuts: at the median label of all instances.
+    fn find_cut(&mut self, store: &dyn FrontierStore, to: Seq) -> Result<(), StoreFailure> {
+        if !self.settings.order.learns() || self.settings.cut.is_some() {
+            return Ok(());
+        }
+        let mut labels = Vec::new();
+        store.scan(Seq(1), to, &mut |seq, event| {
+            if let (Event::Page(page), true) = (event, self.lessons.hold(seq)) {
+                let label = 1.0 / (1.0 + (-page.judgement.log_odds).exp());
+                let pairs = match &page.frozen {
+                    Some(frozen) => frozen.pairs.len(),
+                    None => page.lease.references.len(),
+                };
+                labels.extend(std::iter::repeat_n(label, pairs));
+            }
+            true
+        })?;
+        if !labels.is_empty() {
+            let cut = cut_of(&mut labels);
+            self.settings.cut = Some(cut);
+            self.scorer.set_cut(cut);
+        }
+        Ok(())
+    }
+}
+
+/// What a job and its engine tell each other.
+#[derive(Debug, Default)]
+struct Heed {
+    stop: AtomicBool,
+    /// The last event learned.
+    done: AtomicU64,
+}
+
+pub(super) type Reply = oneshot::Sender<Result<v1::Epoch, CrawlError>>;
+type Job = JoinHandle<Result<Trainee, StoreFailure>>;
+
+/// A training that is going on.
+pub(super) struct Training {
+    pub(super) job: Job,
+    heed: Arc<Heed>,
+    cause: EpochCause,
+    returned_to: u64,
+    /// Taken when it is answered.
+    reply: Option<Reply>,
+}
+
+impl Drop for Training {
+    fn drop(&mut self) {
+        self.heed.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// An ordered epoch on its way through the frontier, and whoever waits for its report.
+pub(super) struct Reporting {
+    number: u64,
+    reply: Reply,
+    before: (Vec<u64>, Vec<UrlId>),
+}
+
+fn start(mut trainee: Trainee, store: Arc<dyn FrontierStore>, to: Seq, heed: Arc<Heed>) -> Job {
+    tokio::task::spawn_blocking(move || {
+        if trainee.upto == Seq(0) {
+            trainee.find_cut(store.as_ref(), to)?;
+        }
+        trainee.study(store.as_ref(), to, &heed)?;
+        Ok(trainee)
+    })
+}
+
+impl<S: Source, C: Clock> Engine<S, C> {
+    /// Starts a retraining with all instances.
+    pub(super) fn retrain(&mut self, request: &v1::RetrainRequest, reply: Reply) {
+        let everything = Lessons {
+            ranges: Vec::new(),
+            after: Seq(0),
+        };
+        match self.retrain_settings(request) {
+            Ok(settings) => {
+                self.start_training(settings, everything, EpochCause::Retrained, 0, reply);
+            }
+            Err(error) => {
+                let _ = reply.send(Err(error));
+            }
+        }
+    }
+
+    /// Starts the way back to an epoch.
+    pub(super) fn use_epoch(&mut self, number: u64, reply: Reply) {
+        let Some(epoch) = self.learning.epochs.get(number) else {
+            let words = match self.learning.epochs.number() {
+                0 => "this crawl has no epoch yet".to_owned(),
+                last => format!("no epoch {number}; there are 1 to {last} (`crawl epochs`)"),
+            };
+            let _ = reply.send(Err(CrawlError::NoEpoch(words)));
+            return;
+        };
+        let lessons = Lessons {
+            ranges: epoch.recipe.ranges.clone(),
+            after: Seq(u64::MAX),
+        };
+        match Settings::of(&epoch.recipe) {
+            Ok(settings) => {
+                self.start_training(settings, lessons, EpochCause::Returned, number, reply);
+            }
+            Err(error) => {
+                let _ = reply.send(Err(error.into()));
+            }
+        }
+    }
+
+    fn retrain_settings(&self, request: &v1::RetrainRequest) -> Result<Settings, CrawlError> {
+        let now = self.spec.order;
+        let order = match request.learner.as_str() {
+            "" => now,
+            name => CrawlOrder::from_name(name)
+                .map_err(|words| SpecError::new("learner", words.replace("order", "learner")))?,
+        };
+        if request.learner.is_empty() && !now.learns() {
+            return Err(CrawlError::State(format!(
+                "the order `{}` of crawl {:?} learns nothing; name a learner, such as `--learner ftrl`",
+                now.name(),
+                self.spec.name
+            )));
+        }
+        let asked = request.apprentice.as_ref();
+        let told = if order == now {
+            let mut told = self.raw_spec.apprentice.clone().unwrap_or_default();
+            if let Some(asked) = asked {
+                told.d_max = asked.d_max.or(told.d_max);
+                if !asked.features.is_empty() {
+                    told.features.clone_from(&asked.features);
+                }
+                if !asked.without.is_empty() {
+                    told.without.clone_from(&asked.without);
+                }
+            }
+            Some(told)
+        } else {
+            asked.cloned()
+        };
+        let features = check_features(order, told.as_ref())?;
+        let keeps_cut = order == now && !request.from_scratch;
+        Ok(Settings {
+            order,
+            features,
+            cut: self.scorer.cut().filter(|_| keeps_cut),
+        })
+    }
+
+    fn start_training(
+        &mut self,
+        settings: Settings,
+        lessons: Lessons,
+        cause: EpochCause,
+        returned_to: u64,
+        reply: Reply,
+    ) {
+        if let Some(share) = self.trained_share() {
+            let _ = reply.send(Err(CrawlError::State(format!(
+                "crawl {:?} is being retrained already ({:.0} % done); wait for its end",
+                self.spec.name,
+                share * 100.0
+            ))));
+            return;
+        }
+        if self.learning.reporting.is_some() {
+            let _ = reply.send(Err(CrawlError::State(format!(
+                "crawl {:?} is being put into the order of its last retraining; wait for its end",
+                self.spec.name
+            ))));
+            return;
+        }
+        let reader = PageReader::new(
+            Arc::clone(&self.store),
+            self.bench.judge.clone(),
+            self.weights_of(settings.order),
+        );
+        let trainee = Trainee::new(settings, lessons, reader, self.spec.seed);
+        let heed = Arc::new(Heed::default());
+        let to = self.store.last();
+        self.learning.training = Some(Training {
+            job: start(trainee, Arc::clone(&self.store), to, Arc::clone(&heed)),
+            heed,
+            cause,
+            returned_to,
+            reply: Some(reply),
+        });
+    }
+
+    /// The critic's words for features; they cost nothing where nothing learns.
+    fn weights_of(&self, order: CrawlOrder) -> Arc<TermWeights> {
+        match &self.bench.weights {
+            Some(weights) => Arc::clone(weights),
+            None if order.learns() => {
+                Arc::new(TermWeights::new(self.teaching.base().term_weights()))
+            }
+            None => Arc::default(),
+        }
+    }
+
+    /// The share of the log that a training has learned, if there is one.
+    pub(super) fn trained_share(&self) -> Option<f64> {
+        let training = self.learning.training.as_ref()?;
+        let done = training.heed.done.load(Ordering::Relaxed);
+        Some(done as f64 / self.store.last().0.max(1) as f64)
+    }
+
+    /// A job of a training has ended: the rest is folded in, and the switch is made.
+    pub(super) fn take_trained(&mut self, ended: Result<Result<Trainee, StoreFailure>, JoinError>) {
+        let Some(mut training) = self.learning.training.take() else {
+            return;
+        };
+        let last = self.store.last();
+        let trainee = match ended {
+            Ok(Ok(trainee)) if last.0 - trainee.upto.0 > CATCH_UP_MAX => {
+                let heed = Arc::clone(&training.heed);
+                training.job = start(trainee, Arc::clone(&self.store), last, heed);
+                self.learning.training = Some(training);
+                return;
+            }
+            Ok(Ok(trainee)) => self.caught_up(trainee),
+            Ok(Err(error)) => Err(format!("the training failed: {error}")),
+            Err(error) => Err(format!(
+                "the training broke: {}",
+                EngineError::from_join(error)
+            )),
+        };
+        match trainee {
+            Ok(trainee) => self.switch(&mut training, trainee),
+            Err(words) => {
+                let stays = match self.learning.epochs.number() {
+                    0 => "the order stays as it was".to_owned(),
+                    number => format!("epoch {number} stays in force"),
+                };
+                tracing::warn!(crawl = self.spec.name, words, "no retraining");
+                if let Some(reply) = training.reply.take() {
+                    let _ = reply.send(Err(CrawlError::State(format!("{words}; {stays}"))));
+                }
+            }
+        }
+    }
+
+    /// Folds in what was booked since the job looked; in words, why there is nothing to switch to.
+    fn caught_up(&self, mut trainee: Trainee) -> Result<Trainee, String> {
+        let store = self.store.as_ref();
+        trainee
+            .study(store, store.last(), &Heed::default())
+            .map_err(|error| format!("the training failed: {error}"))?;
+        if trainee.settings.order.learns() && trainee.instances == 0 {
+            return Err(
+                "there is nothing to learn from yet: no page was fetched that was found through a \
+                 link of another page"
+                    .to_owned(),
+            );
+        }
+        Ok(trainee)
+    }
+
+    fn switch(&mut self, training: &mut Training, mut trainee: Trainee) {
+        trainee.scorer.publish();
+        let ranges = match training.cause {
+            EpochCause::Returned => trainee.lessons.ranges.clone(),
+            _ => vec![(Seq(1), trainee.upto)],
+        };
+        let before = self.order_image();
+        self.put_in_place(trainee);
+        self.book_epoch_of(training.cause, training.returned_to, ranges);
+        self.learning.reporting = training.reply.take().map(|reply| Reporting {
+            number: self.learning.epochs.number(),
+            reply,
+            before,
+        });
+        self.learning.sweep = Some(Sweep::default());
+    }
+
+    fn put_in_place(&mut self, trainee: Trainee) {
+        let Trainee {
+            settings,
+            scorer,
+            reader,
+            instances,
+            pages,
+            ..
+        } = trainee;
+        self.bench.weights = scorer
+            .needs_sketches()
+            .then(|| Arc::clone(reader.weights()));
+        self.scorer = scorer;
+        self.learning.scorers += 1;
+        self.learning.reader = reader;
+        self.learning.epochs.instances = instances;
+        self.learning.epochs.pages = pages;
+        self.set_order(&settings);
+    }
+
+    /// The crawl's spec says from now on what the order is.
+    fn set_order(&mut self, settings: &Settings) {
+        let recipe = settings.recipe();
+        self.spec.order = settings.order;
+        self.spec.features = settings.features;
+        self.raw_spec.order = recipe.order;
+        // How several pages are combined is the frontier's business and stays, where it can.
+        let combine = match settings.order.learns() {
+            true => self.spec.combine,
+            false => settings.order.combine(),
+        };
+        self.spec.combine = combine;
+        self.raw_spec.apprentice = settings.order.learns().then(|| v1::Apprentice {
+            d_max: Some(i32::from(recipe.d_max)),
+            features: recipe.groups,
+            without: Vec::new(),
+            combine: combine.name().to_owned(),
+        });
+        let params = self.spec.tuning.frontier_params(settings.order, combine);
+        self.frontier.set_params(params);
+    }
+
+    /// The same when the log is folded. An order that this version does not know is an error at its end.
+    pub(super) fn set_order_of(&mut self, epoch: &EpochEvent) {
+        if let Ok(settings) = Settings::of(&epoch.recipe) {
+            self.set_order(&settings);
+        }
+    }
+
+    /// The log has been folded up to its end; the learner of its last ordered epoch is made again.
+    pub(super) fn fold_ordered(&mut self) -> Result<(), EngineError> {
+        let Some((seq, epoch)) = self.learning.ordered.take() else {
+            return Ok(());
+        };
+        let settings = Settings::of(&epoch.recipe)?;
+        let lessons = Lessons {
+            ranges: epoch.recipe.ranges,
+            after: seq,
+        };
+        let reader = PageReader::new(
+            Arc::clone(&self.store),
+            self.bench.judge.clone(),
+            self.weights_of(settings.order),
+        );
+        let mut trainee = Trainee::new(settings, lessons, reader, self.spec.seed);
+        trainee.epochs_from = seq;
+        let store = Arc::clone(&self.store);
+        trainee.study(store.as_ref(), store.last(), &Heed::default())?;
+        self.put_in_place(trainee);
+        Ok(())
+    }
+
+    /// How the frontier is ordered: a histogram, and the best links.
+    fn order_image(&self) -> (Vec<u64>, Vec<UrlId>) {
+        let mut bins = vec![0; BINS];
+        for priority in self.frontier.priorities() {
+            let share = 1.0 / (1.0 + f64::from(-priority).exp());
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of 1 is at most the number of bins"
+            )]
+            let bin = (share * BINS as f64) as usize;
+            bins[bin.min(BINS - 1)] += 1;
+        }
+        let head = self.frontier.head(BEST, self.bench.clock.now());
+        (bins, head.into_iter().map(|link| link.id).collect())
+    }
+
+    /// The frontier is in a new order: whoever ordered it is told.
+    pub(super) fn report_switch(&mut self) {
+        let Some(reporting) = self.learning.reporting.take() else {
+            return;
+        };
+        let (before, best_before) = reporting.before;
+        let (after, best_after) = self.order_image();
+        let same: HashSet<UrlId> = best_before.into_iter().collect();
+        let new = best_after.iter().filter(|id| !same.contains(id)).count();
+        let effect = Effect {
+            before,
+            after,
+            best_changed: new as f64 / best_after.len().max(1) as f64,
+        };
+        self.learning.epochs.set_effect(reporting.number, effect);
+        let answer = Answer::Epoch(reporting.reply, reporting.number);
+        self.waiters.push(self.store.last(), answer);
+    }
+}

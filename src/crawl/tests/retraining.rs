@@ -1,0 +1,181 @@
+//! Epochs: what a restart leaves of them, retraining in mid-crawl, and the way back.
+
+use super::learning::{hubs, sands};
+use super::*;
+use crate::apprentice::SourceView;
+
+type TestEngine = Engine<ScriptedSource, SimulatedClock>;
+
+/// The scores of all links of all pages, under the epoch in force and with all that was learned.
+fn scores(engine: &mut TestEngine) -> Vec<u32> {
+    let mut bits = Vec::new();
+    for _ in 0..2 {
+        for seq in 1..=engine.store.last().0 {
+            let Some(sketch) = engine.learning.reader.glance(Seq(seq)).unwrap() else {
+                continue;
+            };
+            let scores = engine.scorer.score(&SourceView {
+                log_odds: sketch.facts.log_odds,
+                links: sketch.links.len(),
+                sketch: Some(&sketch),
+            });
+            bits.extend(scores.into_iter().map(f32::to_bits));
+        }
+        engine.scorer.publish();
+    }
+    bits
+}
+
+fn opened(crawl: &Crawl) -> TestEngine {
+    let parts = crawl.parts(crawl.source.clone(), Pace::Live);
+    Engine::open(parts).unwrap().0
+}
+
+fn order(learner: &str) -> v1::RetrainRequest {
+    v1::RetrainRequest {
+        learner: learner.to_owned(),
+        ..v1::RetrainRequest::default()
+    }
+}
+
+async fn go_on(handle: &Handle, budget: u64) {
+    let more = update(|update| update.budget = Some(budget));
+    handle.update(more).await.unwrap();
+    handle
+        .set_state(CrawlState::Running, "go on")
+        .await
+        .unwrap();
+    until_finished(handle).await;
+}
+
+#[tokio::test]
+async fn a_restart_finds_the_learner_as_it_was_with_several_fetches_in_flight() {
+    for learner in ["ftrl", "nb"] {
+        let mut crawl = hubs(learner);
+        crawl.spec.budget = 90;
+        crawl.limits().in_flight_max = 4;
+        let parts = crawl.parts(crawl.source.clone(), Pace::Replay);
+        let (mut engine, _handle) = Engine::open(parts).unwrap();
+        engine.work().await.unwrap();
+        engine.flush_all().await.unwrap();
+        let epochs = engine.list_epochs();
+        assert!(epochs.epochs.len() >= 2, "{learner}: {epochs:?}");
+        let mut again = opened(&crawl);
+        assert_eq!(again.list_epochs(), epochs, "{learner}");
+        assert!(
+            scores(&mut again) == scores(&mut engine),
+            "{learner}: other scores after the restart"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_crawl_that_learned_nothing_is_given_a_learner_and_keeps_it() {
+    let mut crawl = hubs("baseline");
+    crawl.spec.budget = 60;
+    let epoch = crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+            let epoch = handle.retrain(order("ftrl")).await.unwrap();
+            go_on(&handle, 120).await;
+            epoch
+        })
+        .await;
+    assert_eq!((epoch.number, epoch.cause.as_str()), (1, "retrained"));
+    assert!(epoch.instances >= 59 && epoch.in_force, "{epoch:?}");
+    let links: u64 = epoch.histogram_before.iter().sum();
+    assert_eq!(links, epoch.histogram_after.iter().sum::<u64>());
+    assert!(links > 0 && epoch.best_changed.is_some());
+    let late = sands(&crawl.pages()[60..]);
+    assert!(late <= 5, "{late} lost after the switch");
+
+    let mut again = opened(&crawl);
+    assert_eq!(again.spec.order, CrawlOrder::Ftrl);
+    let mut once_more = opened(&crawl);
+    assert!(scores(&mut again) == scores(&mut once_more));
+    crawl
+        .live(|handle| async move {
+            assert_eq!(handle.status().await.unwrap().spec.unwrap().order, "ftrl");
+            go_on(&handle, 150).await;
+        })
+        .await;
+    assert!(sands(&crawl.pages()[120..]) <= 3);
+}
+
+#[tokio::test]
+async fn going_back_to_an_epoch_is_to_know_what_it_knew() {
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 90;
+    let (epochs, back) = crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+            let retrained = v1::RetrainRequest {
+                learner: "nb".to_owned(),
+                ..v1::RetrainRequest::default()
+            };
+            handle.retrain(retrained).await.unwrap();
+            let back = handle.use_epoch(1).await.unwrap();
+            (handle.epochs().await.unwrap().epochs, back)
+        })
+        .await;
+    assert_eq!((back.cause.as_str(), back.returned_to), ("returned", 1));
+    let first = &epochs[0];
+    assert_eq!(back.instances, first.instances);
+    assert!(epochs[epochs.len() - 2].instances > back.instances);
+    assert_eq!(
+        (&back.learner, &back.apprentice),
+        (&first.learner, &first.apprentice)
+    );
+    // The fold of its events when the crawl is opened again.
+    let again = opened(&crawl);
+    assert_eq!(again.spec.order, CrawlOrder::Ftrl);
+    assert_eq!(again.learning.epochs.instances, first.instances);
+}
+
+#[tokio::test]
+async fn what_cannot_be_retrained_is_said_and_the_epoch_stays() {
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 60;
+    crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+            let before = handle.epochs().await.unwrap();
+            let twice = tokio::join!(handle.retrain(order("")), handle.retrain(order("")));
+            assert!(twice.0.is_ok());
+            let words = twice.1.unwrap_err().to_string();
+            assert!(words.contains("being"), "{words}");
+            let typo = handle.retrain(order("ftlr")).await.unwrap_err();
+            assert!(typo.to_string().contains("did you mean `ftrl`?"), "{typo}");
+            for d_max in [-1, 16] {
+                let mut wide = order("");
+                wide.apprentice.get_or_insert_default().d_max = Some(d_max);
+                let error = handle.retrain(wide).await.unwrap_err().to_string();
+                assert!(error.contains("d_max"), "{error}");
+            }
+            let unknown = handle.use_epoch(99).await.unwrap_err().to_string();
+            assert!(unknown.contains("no epoch 99; there are 1 to"), "{unknown}");
+            let after = handle.epochs().await.unwrap();
+            assert_eq!(after.epochs.len(), before.epochs.len() + 1);
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn without_instances_there_is_nothing_to_learn() {
+    let mut crawl = hubs("baseline");
+    crawl.spec.budget = 1;
+    crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+            let error = handle.retrain(order("")).await.unwrap_err().to_string();
+            assert!(error.contains("learns nothing; name a learner"), "{error}");
+            let error = handle.retrain(order("nb")).await.unwrap_err().to_string();
+            assert!(error.contains("nothing to learn from yet"), "{error}");
+            let status = handle.status().await.unwrap();
+            assert_eq!(
+                (status.epoch, status.spec.unwrap().order.as_str()),
+                (0, "baseline")
+            );
+        })
+        .await;
+}
