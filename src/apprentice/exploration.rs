@@ -144,8 +144,8 @@ mod tests {
         let figures = run(0.1, 0.6, 5000);
         assert!((100..300).contains(&figures.explored), "{figures:?}");
         assert!(figures.cost < figures.saved, "{figures:?}");
-        // Of 5,000 fetches all but the explored ones saved half a page.
-        assert!((2000.0..2500.0).contains(&figures.saved), "{figures:?}");
+        // About 4,800 fetches saved half a page each, by an estimate that is drawn a sixth towards none.
+        assert!((1850.0..2150.0).contains(&figures.saved), "{figures:?}");
     }
 
     #[test]

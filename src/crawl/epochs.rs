@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::engine::Engine;
 use super::handle::CrawlError;
-use super::retraining::Settings;
+use super::trainee::Settings;
 use crate::apprentice::Prepared;
 use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
 use crate::clock::Clock;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::engine::{Engine, EngineError, FLUSH_AFTER, FLUSH_BYTES, FLUSH_EVENTS};
+use super::engine::{Engine, FLUSH_AFTER, FLUSH_BYTES, FLUSH_EVENTS};
+use super::error::EngineError;
 use super::parts::Pace;
 use crate::archive::Keeper;
 use crate::booking::{CrawlState, Seq};

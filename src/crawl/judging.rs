@@ -13,7 +13,8 @@ use std::time::Duration;
 use prost::Message;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::engine::{Engine, EngineError};
+use super::engine::Engine;
+use super::error::EngineError;
 use super::lease_task::{JudgedPage, ReadPage, first_class, source_facts};
 use super::spec::JudgedBy;
 use crate::booking::{CrawlState, LeaseFacts};

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use super::engine::{Engine, EngineError};
+use super::engine::Engine;
+use super::error::EngineError;
 use super::handle::Handle;
 use super::lease_task::JudgedPage;
 use super::parts::EngineParts;

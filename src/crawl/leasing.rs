@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::engine::{Engine, EngineError, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX};
+use super::engine::{Engine, UNFLUSHED_BYTES_MAX, UNFLUSHED_EVENTS_MAX};
+use super::error::EngineError;
 use super::lease_task::Reading;
 use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::RobotsWays;

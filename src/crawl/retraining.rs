@@ -7,23 +7,24 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use tokio::sync::oneshot;
 use tokio::task::{JoinError, JoinHandle};
 
-use super::engine::{Engine, EngineError};
+use super::engine::Engine;
 use super::epochs::Effect;
+use super::error::EngineError;
 use super::handle::CrawlError;
 use super::learning::Sweep;
 use super::order::{CrawlOrder, check_features};
 use super::page_reader::PageReader;
 use super::spec::SpecError;
+use super::trainee::{Heed, Lessons, Settings, Trainee};
 use super::waiters::Answer;
-use crate::apprentice::{LinkScorer, cut_of};
-use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
+use crate::booking::{EpochCause, EpochEvent, Seq};
 use crate::clock::Clock;
-use crate::features::{FeatureSpec, TermWeights};
+use crate::features::TermWeights;
 use crate::fetch::Source;
 use crate::frontier::{FrontierStore, StoreFailure};
 use crate::proto::v1;
@@ -36,169 +37,6 @@ const CATCH_UP_MAX: u64 = 16;
 const BEST: usize = 1_000;
 /// Bins of a histogram of priorities.
 const BINS: usize = 10;
-
-/// Which learner, and what it looks at.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Settings {
-    pub(super) order: CrawlOrder,
-    pub(super) features: FeatureSpec,
-    pub(super) cut: Option<f32>,
-}
-
-impl Settings {
-    /// For the log, without what was learned.
-    pub(super) fn recipe(&self) -> Recipe {
-        let learns = self.order.learns();
-        Recipe {
-            order: self.order.name().to_owned(),
-            d_max: self.features.d_max(),
-            groups: if learns {
-                let groups = self.features.groups();
-                groups.into_iter().map(str::to_owned).collect()
-            } else {
-                Vec::new()
-            },
-            cut: self.cut,
-            ranges: Vec::new(),
-        }
-    }
-
-    /// As the log has them.
-    pub(super) fn of(recipe: &Recipe) -> Result<Self, SpecError> {
-        let wrong = |field: &str, words: String| SpecError::new(field, words);
-        let order = CrawlOrder::from_name(&recipe.order).map_err(|words| wrong("order", words))?;
-        let groups = recipe.groups.iter().map(String::as_str);
-        let features = FeatureSpec::default()
-            .with_groups(groups)
-            .and_then(|features| features.with_d_max(i64::from(recipe.d_max)))
-            .map_err(|error| wrong("apprentice.features", error.to_string()))?;
-        Ok(Self {
-            order,
-            features,
-            cut: recipe.cut,
-        })
-    }
-
-    fn scorer(&self, seed: u64) -> Box<dyn LinkScorer> {
-        let mut scorer = self.order.scorer(self.features, seed);
-        if let Some(cut) = self.cut {
-            scorer.set_cut(cut);
-        }
-        scorer
-    }
-}
-
-/// Which events are learned.
-#[derive(Clone, Debug)]
-struct Lessons {
-    ranges: Vec<(Seq, Seq)>,
-    /// Everything after it is.
-    after: Seq,
-}
-
-impl Lessons {
-    fn hold(&self, seq: Seq) -> bool {
-        let mut ranges = self.ranges.iter();
-        seq > self.after || ranges.any(|(first, last)| (*first..=*last).contains(&seq))
-    }
-}
-
-/// A learner on its way through the log.
-pub(super) struct Trainee {
-    settings: Settings,
-    lessons: Lessons,
-    scorer: Box<dyn LinkScorer>,
-    reader: PageReader,
-    /// The last event that it has taken in.
-    upto: Seq,
-    /// From this event on, booked epochs are put in force.
-    epochs_from: Seq,
-    instances: u64,
-    pages: u64,
-}
-
-impl Trainee {
-    fn new(settings: Settings, lessons: Lessons, reader: PageReader, seed: u64) -> Self {
-        Self {
-            scorer: settings.scorer(seed),
-            settings,
-            lessons,
-            reader,
-            upto: Seq(0),
-            epochs_from: Seq(u64::MAX),
-            instances: 0,
-            pages: 0,
-        }
-    }
-
-    fn take(&mut self, seq: Seq, event: &Event) -> Result<(), StoreFailure> {
-        self.scorer.observe(event);
-        match event {
-            Event::Page(page) => {
-                self.pages += 1;
-                if self.scorer.needs_sketches() {
-                    let learns = self.lessons.hold(seq);
-                    let scorer = self.scorer.as_mut();
-                    let prepared = self.reader.fold(scorer, seq, page, learns)?;
-                    self.instances += prepared.instances.len() as u64;
-                }
-            }
-            Event::Epoch(_) if seq >= self.epochs_from => self.scorer.publish(),
-            _ => {}
-        }
-        self.upto = seq;
-        Ok(())
-    }
-
-    /// Takes in the events up to `to`, unless it is told to stop.
-    fn study(
-        &mut self,
-        store: &dyn FrontierStore,
-        to: Seq,
-        heed: &Heed,
-    ) -> Result<(), StoreFailure> {
-        let mut broken = None;
-        store.scan(Seq(self.upto.0 + 1), to, &mut |seq, event| {
-            broken = self.take(seq, &event).err();
-            heed.done.store(seq.0, Ordering::Relaxed);
-            broken.is_none() && !heed.stop.load(Ordering::Relaxed)
-        })?;
-        broken.map_or(Ok(()), Err)
-    }
-
-    /// Finds where naive Bayes cuts: at the median label of all instances.
-    fn find_cut(&mut self, store: &dyn FrontierStore, to: Seq) -> Result<(), StoreFailure> {
-        if !self.settings.order.learns() || self.settings.cut.is_some() {
-            return Ok(());
-        }
-        let mut labels = Vec::new();
-        store.scan(Seq(1), to, &mut |seq, event| {
-            if let (Event::Page(page), true) = (event, self.lessons.hold(seq)) {
-                let label = 1.0 / (1.0 + (-page.judgement.log_odds).exp());
-                let pairs = match &page.frozen {
-                    Some(frozen) => frozen.pairs.len(),
-                    None => page.lease.references.len(),
-                };
-                labels.extend(std::iter::repeat_n(label, pairs));
-            }
-            true
-        })?;
-        if !labels.is_empty() {
-            let cut = cut_of(&mut labels);
-            self.settings.cut = Some(cut);
-            self.scorer.set_cut(cut);
-        }
-        Ok(())
-    }
-}
-
-/// What a job and its engine tell each other.
-#[derive(Debug, Default)]
-struct Heed {
-    stop: AtomicBool,
-    /// The last event learned.
-    done: AtomicU64,
-}
 
 pub(super) type Reply = oneshot::Sender<Result<v1::Epoch, CrawlError>>;
 type Job = JoinHandle<Result<Trainee, StoreFailure>>;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::book::{self, Intake, Noted};
-use super::engine::{Engine, EngineError};
+use super::engine::Engine;
+use super::error::EngineError;
 use super::judging::Unjudged;
 use super::lease_task::{Done, Finished, JudgedPage};
 use super::parts::{Pace, RobotsPolicy};

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{Engine, EngineError};
+use super::engine::Engine;
+use super::error::EngineError;
 use super::handle::CrawlError;
 use super::judging::Judge;
 use super::spec::check_seeds;

@@ -116,6 +116,8 @@ async fn every_call(home: &Home, daemon: &Daemon, web: &Web, mut client: Client)
     assert_eq!(created.state(), v1::CrawlState::Running);
     // The seeds may be very many; a status goes without them.
     spec.seeds.clear();
+    // It says what it was given where it was told nothing.
+    "auto".clone_into(&mut spec.order);
     assert_eq!(created.spec, Some(spec));
     watch_to_the_end(client).await;
     steer(client).await;

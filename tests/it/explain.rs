@@ -45,7 +45,6 @@ async fn a_link_is_explained_in_features_that_add_up_to_its_score() {
         "relevance of the page",
         " in or around the link",
         "target host ",
-        "source class ",
     ] {
         assert!(
             names.iter().any(|name| name.contains(part)),

@@ -103,6 +103,8 @@ async fn the_critic_behind_grpc_makes_the_same_crawl_as_the_critic() {
     let one_at_a_time = |spec: v1::CrawlSpec| {
         let mut spec = spec;
         spec.limits.get_or_insert_default().in_flight_max = 1;
+        // A judge elsewhere tells no words, so that an apprentice would begin otherwise.
+        "baseline".clone_into(&mut spec.order);
         spec
     };
     create(&mut client, one_at_a_time(home.spec("near", &toy()))).await;

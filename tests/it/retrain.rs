@@ -17,6 +17,7 @@ async fn a_crawl_is_retrained_and_goes_back_and_a_crash_forgets_neither() {
     let mut daemon = home.daemon_on(&web).await;
     let mut spec = home.spec("bees", &toy());
     spec.budget = 12;
+    "baseline".clone_into(&mut spec.order);
     let mut client = daemon.client().await;
     create(&mut client, spec).await;
     finished(&mut client, "bees").await;
