@@ -149,6 +149,14 @@ impl LinkScorer for Apprentice {
         prepared
     }
 
+    fn predict_anew(&mut self, prepared: &mut Prepared) {
+        let panel = &mut self.panel;
+        let instances = prepared.instances.iter();
+        prepared.predictions = instances
+            .map(|instance| panel.predict_all(instance))
+            .collect();
+    }
+
     fn learn(&mut self, prepared: &Prepared, log_odds: f32) {
         if let Some(exploration) = &mut self.exploration {
             exploration.learn(prepared.choice, 1.0 - sigmoid(log_odds));

@@ -78,6 +78,10 @@ pub trait LinkScorer: Send {
     fn thaw(&self, _pairs: &[Option<(Arc<PageSketch>, u32)>], _frozen: &Frozen) -> Prepared {
         Prepared::default()
     }
+    /// Predicts what was prepared anew, under the epoch in force: what another apprentice said of it then is
+    /// no figure of this one.
+    fn predict_anew(&mut self, _prepared: &mut Prepared) {}
+
     /// The critic's word on what was prepared: ln (R(v) / (1 - R(v))).
     fn learn(&mut self, _prepared: &Prepared, _log_odds: f32) {}
 

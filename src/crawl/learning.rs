@@ -268,7 +268,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return Ok(());
         }
         let scorer = self.scorer.as_mut();
-        let prepared = self.learning.reader.fold(scorer, seq, page, true)?;
+        let prepared = self.learning.reader.fold(scorer, seq, page, true, false)?;
         let log_odds = page.judgement.log_odds;
         self.learning.epochs.count(&prepared, log_odds);
         // Where instances are frozen, epochs are booked.

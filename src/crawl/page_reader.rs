@@ -156,20 +156,25 @@ impl PageReader {
     }
 
     /// Learns from a booked page: from what was frozen at its lease, or, where an old record has nothing,
-    /// from what is known by now. With `learns` false only the dynamic counters take it in.
+    /// from what is known by now. With `learns` false only the dynamic counters take it in; with `anew` it
+    /// was another apprentice that predicted then.
     pub(super) fn fold(
         &mut self,
         scorer: &mut dyn LinkScorer,
         seq: Seq,
         page: &PageBooking,
         learns: bool,
+        anew: bool,
     ) -> Result<Prepared, StoreFailure> {
         let references = &page.lease.references;
-        let prepared = match &page.frozen {
+        let mut prepared = match &page.frozen {
             _ if !learns => Prepared::default(),
             Some(frozen) => scorer.thaw(&self.pairs(references)?, frozen),
             None => self.prepared(scorer, references)?,
         };
+        if anew {
+            scorer.predict_anew(&mut prepared);
+        }
         scorer.learn(&prepared, page.judgement.log_odds);
         if let Some(sketch) = self.sketch(seq)? {
             scorer.saw(&sketch);

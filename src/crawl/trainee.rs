@@ -112,8 +112,13 @@ impl Trainee {
                 if self.scorer.needs_sketches() {
                     let learns = self.lessons.hold(seq);
                     let scorer = self.scorer.as_mut();
-                    let prepared = self.reader.fold(scorer, seq, page, learns)?;
+                    // Before the switch another apprentice predicted, under epochs of its own.
+                    let anew = seq < self.epochs_from;
+                    let prepared = self.reader.fold(scorer, seq, page, learns, anew)?;
                     self.instances += prepared.instances.len() as u64;
+                    if anew {
+                        self.scorer.publish_if_due();
+                    }
                 }
             }
             Event::Epoch(_) if seq >= self.epochs_from => self.scorer.publish(),

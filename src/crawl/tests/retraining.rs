@@ -50,7 +50,7 @@ async fn go_on(handle: &Handle, budget: u64) {
 
 #[tokio::test]
 async fn a_restart_finds_the_learner_as_it_was_with_several_fetches_in_flight() {
-    for learner in ["ftrl", "nb"] {
+    for learner in ["ftrl", "nb", "auto"] {
         let mut crawl = hubs(learner);
         crawl.spec.budget = 90;
         crawl.limits().in_flight_max = 4;
@@ -62,6 +62,7 @@ async fn a_restart_finds_the_learner_as_it_was_with_several_fetches_in_flight() 
         assert!(epochs.epochs.len() >= 2, "{learner}: {epochs:?}");
         let mut again = opened(&crawl);
         assert_eq!(again.list_epochs(), epochs, "{learner}");
+        assert_eq!(again.learned(), engine.learned(), "{learner}");
         assert!(
             scores(&mut again) == scores(&mut engine),
             "{learner}: other scores after the restart"
@@ -178,4 +179,47 @@ async fn without_instances_there_is_nothing_to_learn() {
             );
         })
         .await;
+}
+
+/// How `learner` has predicted, by its own report.
+async fn figures(handle: &Handle, learner: &str) -> v1::Learner {
+    let report = handle.learners().await.unwrap();
+    let mut learners = report.learners.into_iter();
+    learners.find(|found| found.name == learner).unwrap()
+}
+
+#[tokio::test]
+async fn a_learner_is_judged_by_its_own_predictions_after_a_retraining() {
+    // Nothing was predicted before: the figures are those of a fold with epochs of its own.
+    let mut crawl = hubs("baseline");
+    crawl.spec.budget = 100;
+    let ftrl = crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+            handle.retrain(order("auto")).await.unwrap();
+            figures(&handle, "ftrl").await
+        })
+        .await;
+    assert!(ftrl.auc.unwrap() > 0.8 && ftrl.log_loss < 0.5, "{ftrl:?}");
+    // With other features the same learner has other figures.
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 60;
+    let (before, after) = crawl
+        .live(|handle| async move {
+            until_finished(&handle).await;
+            let before = figures(&handle, "ftrl").await;
+            let mut request = order("ftrl");
+            request.apprentice = Some(v1::Apprentice {
+                features: vec!["relevance".to_owned()],
+                ..Default::default()
+            });
+            handle.retrain(request).await.unwrap();
+            (before, figures(&handle, "ftrl").await)
+        })
+        .await;
+    assert_eq!(before.instances, after.instances);
+    assert!(
+        (before.log_loss - after.log_loss).abs() > 1e-3,
+        "{before:?} {after:?}"
+    );
 }
