@@ -4,7 +4,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use apprentice::apprentice::{Apprentice, Ftrl, FtrlParams, LinkScorer, SourceView, TwoClassBayes};
+use apprentice::apprentice::{
+    Apprentice, Ftrl, FtrlParams, Learner, LinkScorer, Panel, SourceView, TwoClassBayes, View,
+};
 use apprentice::features::{FeatureSpec, LinkVector, PageSketch, SourceFacts, TermWeights};
 use apprentice::page::{DocumentKind, Page, PageLimits, PageSource};
 use apprentice::url::CanonicalUrl;
@@ -77,13 +79,15 @@ fn benches(criterion: &mut Criterion) {
         });
     });
     for name in ["ftrl", "nb"] {
-        let mut scorer = match name {
-            "ftrl" => Apprentice::new(
+        let (spec, learner): (_, Box<dyn Learner>) = match name {
+            "ftrl" => (
                 FeatureSpec::default(),
                 Box::new(Ftrl::new(FtrlParams::default())),
             ),
-            _ => Apprentice::new(FeatureSpec::paper(), Box::new(TwoClassBayes::new())),
+            _ => (FeatureSpec::paper(), Box::new(TwoClassBayes::new())),
         };
+        let panel = Panel::following_first(vec![(learner, View::All)]);
+        let mut scorer = Apprentice::new(spec, panel);
         for (n, sketch) in sketches.iter().enumerate() {
             let prepared = scorer.prepare(&[(Arc::clone(sketch), 5)]);
             scorer.learn(&prepared, if n % 3 == 0 { 40.0 } else { -60.0 });

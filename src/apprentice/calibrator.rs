@@ -9,7 +9,7 @@ const SLOPE_MIN: f32 = 0.01;
 /// Scores are squashed to about this, so that one wild score does not shake the fit.
 const SCALE: f32 = 4.0;
 
-/// Platt's scaling, sigmoid(a s + b), fitted online by adaptive gradient steps (AdaGrad).
+/// Platt's scaling, sigmoid(a s + b), fitted online by adaptive gradient steps (`AdaGrad`).
 ///
 /// It never changes a learner's order. With it learners that shout (naive Bayes) and learners that do
 /// not speak in probabilities at all (the baseline) are compared by what they know.

@@ -11,7 +11,7 @@ use crate::booking::Pick;
 use crate::clock::Chance;
 
 /// Share of the leases at which learner and baseline differ that go to the baseline while it pays.
-const SHARE: f64 = 0.04;
+const SHARE: f32 = 0.04;
 /// Pages that may be spent before anything is known.
 const ALLOWANCE: f64 = 2.0;
 /// How much of the learner's recent loss is remembered from one fetch to the next.
@@ -82,10 +82,10 @@ impl Exploration {
     pub(super) fn choose(&mut self, may_explore: bool) -> Choice {
         let pays = self.figures.cost < self.figures.saved.max(ALLOWANCE);
         let share = if may_explore && pays { SHARE } else { 0.0 };
-        let explores = share > 0.0 && self.random.random_bool(share);
+        let explores = share > 0.0 && self.random.random_bool(f64::from(share));
         Choice {
             pick: if explores { Pick::Baseline } else { Pick::Own },
-            propensity: (if explores { share } else { 1.0 - share }) as f32,
+            propensity: if explores { share } else { 1.0 - share },
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
                 _ => (own_loss, 1.0 - SHARE),
             };
             let is_certain = (choice.propensity - 1.0).abs() < 1e-6;
-            assert!(is_certain || (f64::from(choice.propensity) - expected).abs() < 1e-6);
+            assert!(is_certain || (choice.propensity - expected).abs() < 1e-6);
             exploration.learn(choice, came);
         }
         exploration.figures()

@@ -246,7 +246,7 @@ mod tests {
         instance
             .vector
             .push(key(Namespace::Text, 0, word << 20), 1.0);
-        instance.dense[dense::OWN_WORDS] = if turn % 3 == 0 { 3.0 } else { -3.0 };
+        instance.dense[dense::OWN_WORDS] = if turn.is_multiple_of(3) { 3.0 } else { -3.0 };
         instance.dense[dense::RELEVANCE] = if is_relevant { 2.0 } else { -2.0 };
         instance
     }

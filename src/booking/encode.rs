@@ -123,7 +123,7 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
         judgement: Some(judgement_record(&page.judgement)),
         links: Some(links_record(&page.links, &page.hosts)),
         links_dropped: page.links_dropped,
-        frozen: page.frozen.as_ref().map(learned::frozen_record),
+        frozen: page.frozen.as_deref().map(learned::frozen_record),
         warc_file: page.kept.as_ref().map_or(0, |kept| kept.file),
         warc_offset: page.kept.as_ref().map_or(0, |kept| kept.offset),
         warc_end: page.kept.as_ref().map_or(0, |kept| kept.end),

@@ -109,7 +109,7 @@ pub struct PageBooking {
     /// Links beyond the limit of links a page.
     pub links_dropped: u32,
     /// What its scorer knew at the lease; `None` if the scorer learns nothing, or the record is an old one.
-    pub frozen: Option<Frozen>,
+    pub frozen: Option<Box<Frozen>>,
     /// The page for those who need more (see [`evidence`]); stored beside the event.
     pub evidence: Vec<u8>,
     /// Where its exchange stands among the crawl's WARC files, if they are kept.

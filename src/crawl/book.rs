@@ -9,9 +9,11 @@ use crate::booking::{
     RedirectBooking, Refusal,
 };
 use crate::clock::Timestamp;
+use crate::critic::Verdict;
 use crate::fetch::{FetchError, Redirect, forbidden_port, robots_tag_directives};
 use crate::frontier::{Frontier, Lease};
-use crate::url::CanonicalUrl;
+use crate::page::Link;
+use crate::url::{CanonicalUrl, UrlId};
 
 /// Whether a URL belongs to the world of this crawl (closed world of the lab).
 pub(super) type WorldTest<'a> = &'a dyn Fn(&CanonicalUrl) -> bool;
@@ -115,25 +117,24 @@ pub(super) fn of_page(
     let is_copy = likeness.copy_of.is_some() && !intake.tuning.scope.follows_copies;
     let of_copy = is_copy.then_some(Refusal::Copy);
     let links = page.links.iter().zip(&targets).zip(&scores);
-    let links = links
-        .map(|((link, (target, host)), score)| LinkFact {
-            target: *target,
-            host: *host,
-            priority: *score,
-            refusal: intake
-                .refusal(&LinkView {
-                    url: &link.target,
-                    depth: facts.depth.saturating_add(1),
-                    nofollow: Nofollow {
-                        by_link: link.nofollow,
-                        by_page,
-                        by_server,
-                    },
-                    near_focus: verdict.near_focus,
-                })
-                .or(of_copy),
-        })
-        .collect();
+    let link = |((link, (target, host)), score): ((&Link, &(UrlId, u32)), &f32)| LinkFact {
+        target: *target,
+        host: *host,
+        priority: *score,
+        refusal: intake
+            .refusal(&LinkView {
+                url: &link.target,
+                depth: facts.depth.saturating_add(1),
+                nofollow: Nofollow {
+                    by_link: link.nofollow,
+                    by_page,
+                    by_server,
+                },
+                near_focus: verdict.near_focus,
+            })
+            .or(of_copy),
+    };
+    let links = links.map(link).collect();
     Event::Page(PageBooking {
         lease: facts,
         status: response.status,
@@ -142,17 +143,7 @@ pub(super) fn of_page(
         body_digest,
         truncated: response.truncated,
         title: page.title,
-        judgement: Judgement {
-            log_odds: verdict.log_odds,
-            calibrated_log_odds: verdict.calibrated_log_odds,
-            best: verdict
-                .best
-                .iter()
-                .map(|score| (score.class.0, score.log_posterior))
-                .collect(),
-            near_focus: verdict.near_focus,
-            version: verdict.version,
-        },
+        judgement: judgement(&verdict),
         links,
         hosts,
         links_dropped: page.links_dropped,
@@ -161,6 +152,19 @@ pub(super) fn of_page(
         kept,
         likeness,
     })
+}
+
+fn judgement(verdict: &Verdict) -> Judgement {
+    let best = verdict.best.iter();
+    Judgement {
+        log_odds: verdict.log_odds,
+        calibrated_log_odds: verdict.calibrated_log_odds,
+        best: best
+            .map(|score| (score.class.0, score.log_posterior))
+            .collect(),
+        near_focus: verdict.near_focus,
+        version: verdict.version,
+    }
 }
 
 /// The booking of a redirect.

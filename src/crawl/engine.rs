@@ -20,7 +20,6 @@ use super::judging::Judging;
 use super::learners::Learned;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
-use super::page_reader::PageReader;
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
@@ -110,12 +109,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
     ///
     /// # Errors
     /// [`EngineError`] if the log cannot be read or holds no usable spec.
-    pub fn open(parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
+    pub fn open(mut parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
         let params = spec.tuning.frontier_params(spec.order, spec.combine);
         let guard = guard_of(&spec)?;
         let scorer = parts
             .scorer
+            .take()
             .unwrap_or_else(|| spec.order.scorer(spec.features, spec.seed));
         let weights = scorer
             .needs_sketches()
@@ -129,11 +129,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             parts.judge.clone(),
             Arc::clone(&last_report),
         );
-        let reader = PageReader::new(
-            Arc::clone(&parts.store),
-            parts.judge.clone(),
-            weights.clone().unwrap_or_default(),
-        );
+        let reader = parts.reader(weights.as_ref());
         let mut engine = Self {
             teaching: Teaching::new(&parts.judge),
             judging: Judging::new(&parts.judge),

@@ -82,7 +82,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             recorder: self.keeper.as_ref().map(|_| Recorder::default()),
         };
         let RobotsPolicy::Obey(cache) = &self.robots else {
-            return self.spawn_fetch(lease, request);
+            self.spawn_fetch(lease, request);
+            return Ok(());
         };
         match cache.lookup(&url, now) {
             None => {
@@ -98,13 +99,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.forget_prepared(lease.number);
                 self.frontier.give_back(lease, now, until);
             }
-            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request)?,
+            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request),
             Some(_) => self.refuse(lease, url, Refusal::Robots, now),
         }
         Ok(())
     }
 
-    fn spawn_fetch(&mut self, lease: Lease, request: Request) -> Result<(), EngineError> {
+    fn spawn_fetch(&mut self, lease: Lease, request: Request) {
         let bench = self.bench.clone();
         let reading = Reading {
             limits: self.spec.tuning.page,
@@ -112,7 +113,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         self.out.insert(lease.number);
         self.tasks.spawn(bench.fetch(lease, request, reading));
-        Ok(())
     }
 
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.

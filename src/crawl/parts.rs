@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::judging::Judge;
+use super::page_reader::PageReader;
 use crate::apprentice::LinkScorer;
+use crate::features::TermWeights;
 use crate::fetch::robots::RobotsCache;
 use crate::frontier::{FrontierStore, HostCalendar};
 use crate::url::CanonicalUrl;
@@ -56,4 +58,15 @@ pub struct EngineParts<S, C> {
     pub needs_contact: bool,
     /// A scorer of the caller's own; `None` is the one that the spec names.
     pub scorer: Option<Box<dyn LinkScorer>>,
+}
+
+impl<S, C> EngineParts<S, C> {
+    /// Reads pages of the log as a scorer sees them that knows these weights.
+    pub(super) fn reader(&self, weights: Option<&Arc<TermWeights>>) -> PageReader {
+        PageReader::new(
+            Arc::clone(&self.store),
+            self.judge.clone(),
+            weights.cloned().unwrap_or_default(),
+        )
+    }
 }

@@ -307,9 +307,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.spec.features = settings.features;
         self.raw_spec.order = recipe.order;
         // How several pages are combined is the frontier's business and stays, where it can.
-        let combine = match settings.order.learns() {
-            true => self.spec.combine,
-            false => settings.order.combine(),
+        let combine = if settings.order.learns() {
+            self.spec.combine
+        } else {
+            settings.order.combine()
         };
         self.spec.combine = combine;
         self.raw_spec.apprentice = settings.order.learns().then(|| v1::Apprentice {

@@ -120,7 +120,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let mut event =
             self.with_intake(|intake, scorer| book::of_page(facts, judged, noted, scorer, intake));
         if let Event::Page(page) = &mut event {
-            page.frozen.clone_from(&prepared.frozen);
+            page.frozen = prepared.frozen.clone().map(Box::new);
         }
         let seq = self.append(event);
         Ok(self.learn(&prepared, seq, log_odds, sketch)?)

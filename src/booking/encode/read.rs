@@ -139,7 +139,11 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             .map(|host| HostKey::from_stored(host))
             .collect(),
         links_dropped: record.links_dropped,
-        frozen: record.frozen.map(learned::frozen).transpose()?,
+        frozen: record
+            .frozen
+            .map(learned::frozen)
+            .transpose()?
+            .map(Box::new),
         evidence: Vec::new(),
         kept: (record.warc_file > 0).then(|| {
             Box::new(Kept {

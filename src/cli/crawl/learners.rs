@@ -52,13 +52,18 @@ fn render(report: &v1::GetLearnersResponse) -> String {
     ];
     let mut text = table(&head, report.learners.iter().map(row));
     if let Some(exploration) = &report.exploration {
-        text.push_str(&format!(
-            "\nlearner and baseline differed at {} fetches; {} went to the baseline's link; saved so far about {:.0} pages, spent on finding out {:.1}",
-            count(exploration.differed),
-            count(exploration.explored),
-            exploration.saved,
-            exploration.cost,
-        ));
+        let v1::Exploration {
+            differed,
+            explored,
+            saved,
+            cost,
+        } = *exploration;
+        let words = format!(
+            "\nlearner and baseline differed at {} fetches; {} went to the baseline's link; saved so far about {saved:.0} pages, spent on finding out {cost:.1}",
+            count(differed),
+            count(explored),
+        );
+        text.push_str(&words);
     }
     text
 }

@@ -176,8 +176,8 @@ async fn a_pause_leases_nothing_more_and_books_what_is_in_flight() {
     crawl
         .live_from(gate.clone(), async |handle| {
             other.until_asked(5).await;
-            let paused = handle.set_state(CrawlState::Paused, "lunch").await.unwrap();
-            assert_eq!(paused.in_flight, 4);
+            let paused = handle.set_state(CrawlState::Paused, "lunch").await;
+            assert_eq!(paused.unwrap().in_flight, 4);
             other.let_through(1_000);
             let status = until(&handle, |status| status.in_flight == 0).await;
             assert_eq!(status.idle, "paused: lunch");
