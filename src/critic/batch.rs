@@ -22,9 +22,9 @@ use crate::critic::weights::{Background, Logs, log_priors, log_totals, narrow};
 const VECTORS_MAX: usize = 6;
 /// Weights that would be larger are not kept. Holds 670 classes with 50,000 terms.
 const KEPT_BYTES_MAX: usize = 128 << 20;
-/// A core of its own is worth its while for so many products of a vector: 0.5 ms or so. To start a thread
-/// takes a tenth of that, and ten times as long when the core is busy with something else.
-const PRODUCTS_A_CORE: usize = 1_000_000;
+/// A core of its own is worth its while for so many products of a vector: 0.1 ms or so. To start a thread
+/// takes half of that, and longer when the core is busy with something else.
+const PRODUCTS_A_CORE: usize = 150_000;
 
 /// Finds the best classes of documents, any number of times: the weights are derived once, when it is
 /// made.
