@@ -4,6 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::calibrator::Calibrator;
+use crate::measure::roc_auc;
 use crate::url::{FingerprintState, UrlId};
 
 /// Instances that the area under the curve of ranks is taken over: the last ones.
@@ -134,21 +135,12 @@ impl Validation {
         }
     }
 
-    /// By ranks (Mann and Whitney); ties count half.
     fn auc(&self) -> Option<f64> {
-        let mut scores: Vec<(f32, bool)> = (self.recent.iter())
+        let recent = self.recent.iter();
+        let mut scored: Vec<_> = recent
             .map(|(score, label, _)| (*score, *label >= POSITIVE_FROM))
             .collect();
-        scores.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut positives, mut negatives, mut right) = (0.0, 0.0, 0.0);
-        for tied in scores.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
-            let here = tied.iter().filter(|(_, is_positive)| *is_positive).count() as f64;
-            let not = tied.len() as f64 - here;
-            right += here * (negatives + 0.5 * not);
-            positives += here;
-            negatives += not;
-        }
-        (positives > 0.0 && negatives > 0.0).then(|| right / (positives * negatives))
+        roc_auc(&mut scored)
     }
 }
 

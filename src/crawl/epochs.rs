@@ -9,7 +9,7 @@ use crate::apprentice::Prepared;
 use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
 use crate::clock::Clock;
 use crate::fetch::Source;
-use crate::measure::LossCurve;
+use crate::measure::{LossCurve, roc_auc};
 use crate::proto::v1;
 
 /// Predictions kept for the figures of an epoch; of more, the first ones count.
@@ -113,19 +113,13 @@ fn log_loss(pairs: &[(f32, f32)]) -> Option<f64> {
     (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
 }
 
-/// Area under the ROC curve, relevant being R >= 0.5; ties count half (Mann and Whitney 1947).
+/// Area under the ROC curve, relevant being R >= 0.5.
 fn auc(pairs: &[(f32, f32)]) -> Option<f64> {
-    let mut sorted = pairs.to_vec();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut below, mut won) = (0_u64, 0.0);
-    for tied in sorted.chunk_by(|a, b| a.0.to_bits() == b.0.to_bits()) {
-        let relevant = tied.iter().filter(|(_, odds)| *odds >= 0.0).count() as u64;
-        let others = tied.len() as u64 - relevant;
-        won += relevant as f64 * (below as f64 + others as f64 / 2.0);
-        below += others;
-    }
-    let relevant = sorted.len() as u64 - below;
-    (relevant > 0 && below > 0).then(|| won / (relevant as f64 * below as f64))
+    let mut scored: Vec<_> = pairs
+        .iter()
+        .map(|(logit, log_odds)| (*logit, *log_odds >= 0.0))
+        .collect();
+    roc_auc(&mut scored)
 }
 
 impl<S: Source, C: Clock> Engine<S, C> {

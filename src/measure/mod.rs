@@ -7,6 +7,7 @@
 mod lines;
 mod loss;
 mod plot;
+mod ranking;
 mod rate;
 mod series;
 mod table;
@@ -15,6 +16,7 @@ mod term_plot;
 pub use lines::{Axes, Line, line_svg};
 pub use loss::{LossCurve, LossPoint, RELEVANT_FROM};
 pub use plot::{SVG_CURVES_MAX, SVG_POINTS_MAX, loss_svg};
+pub use ranking::roc_auc;
 pub use rate::Rate;
 pub use series::{NamedCurve, SeriesError};
 pub use table::{loss_table, write_csv, write_json_lines};
