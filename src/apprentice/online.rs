@@ -25,8 +25,8 @@ pub struct Apprentice {
     history: History,
     panel: Panel,
     exploration: Option<Exploration>,
-    /// Judged pages, and how many there have to be for the next epoch.
-    pages: u64,
+    /// Judged pages and lost ones that were learned, and how many there have to be for the next epoch.
+    outcomes: u64,
     due_at: u64,
     epoch: u64,
     scratch: Instance,
@@ -40,7 +40,7 @@ impl Apprentice {
             history: History::default(),
             panel,
             exploration: None,
-            pages: 0,
+            outcomes: 0,
             due_at: BATCH,
             epoch: 0,
             scratch: Instance::default(),
@@ -195,11 +195,15 @@ impl LinkScorer for Apprentice {
 
     fn saw(&mut self, page: &PageSketch) {
         self.history.add(page);
-        self.pages += 1;
+        self.outcomes += 1;
+    }
+
+    fn saw_none(&mut self) {
+        self.outcomes += 1;
     }
 
     fn publish_if_due(&mut self) -> bool {
-        if self.pages < self.due_at {
+        if self.outcomes < self.due_at {
             return false;
         }
         self.publish();
@@ -209,7 +213,7 @@ impl LinkScorer for Apprentice {
     fn publish(&mut self) {
         self.epoch += 1;
         self.panel.publish();
-        self.due_at = self.pages + BATCH.max(self.pages / BATCH_SHARE);
+        self.due_at = self.outcomes + BATCH.max(self.outcomes / BATCH_SHARE);
     }
 
     fn cut(&self) -> Option<f32> {

@@ -111,6 +111,9 @@ pub trait LinkScorer: Send {
     /// A page was judged and booked.
     fn saw(&mut self, _page: &PageSketch) {}
 
+    /// A fetch was learned that brought no page.
+    fn saw_none(&mut self) {}
+
     /// Whether enough was learned for a new epoch; if so, it is in force from now on, and every score
     /// given before is of an older one.
     fn publish_if_due(&mut self) -> bool {

@@ -191,6 +191,8 @@ fn failure_record(failure: &FailureBooking) -> v1::FailureRecord {
         cause: failure.cause.clone(),
         message: failure.message.clone(),
         is_final: failure.is_final,
+        frozen: failure.frozen.as_deref().map(learned::frozen_record),
+        is_lesson: failure.is_lesson,
     }
 }
 

@@ -179,6 +179,11 @@ pub struct FailureBooking {
     pub message: String,
     /// No further try: it counts as a lost page. Otherwise the link waits again.
     pub is_final: bool,
+    /// Of a final one: what its scorer knew at the lease; `None` if the scorer learns nothing, or the record
+    /// is an old one.
+    pub frozen: Option<Box<Frozen>>,
+    /// The apprentice has learned it as a page of relevance 0.
+    pub is_lesson: bool,
 }
 
 /// A redirect: the lease ends, the target enters the frontier with the same references.

@@ -24,6 +24,15 @@ pub(super) struct ApprenticeArgs {
     /// [default: best]
     #[arg(long, value_name = "HOW")]
     combine: Option<String>,
+
+    /// Which lost fetches are learned as pages of relevance 0: gone (404 and the like, refused content
+    /// types), all or none [default: gone]
+    #[arg(long, value_name = "WHICH")]
+    learn_failures: Option<String>,
+
+    /// Whose relevance a page teaches: the critic's raw one or the calibrated [default: raw]
+    #[arg(long, value_name = "WHOSE")]
+    learn_labels: Option<String>,
 }
 
 impl ApprenticeArgs {
@@ -32,7 +41,9 @@ impl ApprenticeArgs {
         let says_nothing = self.d_max.is_none()
             && self.features.is_empty()
             && self.without_features.is_empty()
-            && self.combine.is_none();
+            && self.combine.is_none()
+            && self.learn_failures.is_none()
+            && self.learn_labels.is_none();
         if says_nothing {
             return;
         }
@@ -46,6 +57,12 @@ impl ApprenticeArgs {
         }
         if let Some(combine) = self.combine {
             apprentice.combine = combine;
+        }
+        if let Some(failures) = self.learn_failures {
+            apprentice.failures = failures;
+        }
+        if let Some(labels) = self.learn_labels {
+            apprentice.labels = labels;
         }
     }
 }

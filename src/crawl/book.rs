@@ -205,5 +205,7 @@ pub(super) fn of_failure(facts: LeaseFacts, error: &FetchError, is_final: bool) 
         },
         message: error.to_string(),
         is_final,
+        frozen: None,
+        is_lesson: false,
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::engine::Engine;
 use super::handle::CrawlError;
+use super::labels::LOST;
 use super::trainee::Settings;
 use crate::apprentice::Prepared;
 use crate::booking::{EpochCause, EpochEvent, Event, Recipe, Seq};
@@ -68,6 +69,15 @@ impl Epochs {
     /// Takes in a judged page with what was predicted for it.
     pub(super) fn count(&mut self, prepared: &Prepared, log_odds: f32) {
         self.pages += 1;
+        self.count_instances(prepared, log_odds);
+    }
+
+    /// The same for a fetch that was lost, and that was a lesson.
+    pub(super) fn count_lost(&mut self, prepared: &Prepared) {
+        self.count_instances(prepared, LOST);
+    }
+
+    fn count_instances(&mut self, prepared: &Prepared, log_odds: f32) {
         self.instances += prepared.instances.len() as u64;
         let room = RECENT_MAX.saturating_sub(self.recent.len());
         let scores = prepared.scores.iter().take(room);
@@ -139,6 +149,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             order: self.spec.order,
             features: self.spec.features,
             cut: self.scorer.cut(),
+            labels: self.spec.labels,
         };
         let epochs = &self.learning.epochs;
         let epoch = EpochEvent {
@@ -195,8 +206,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             apprentice: (!recipe.groups.is_empty()).then(|| v1::Apprentice {
                 d_max: Some(i32::from(recipe.d_max)),
                 features: recipe.groups.clone(),
-                without: Vec::new(),
-                combine: String::new(),
+                ..v1::Apprentice::default()
             }),
             instances: epoch.instances,
             pages: epoch.pages,

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use super::engine::Engine;
 use super::epochs::Epochs;
+use super::labels::LOST;
 use super::learners::LearnersAt;
 use super::page_reader::PageReader;
 use super::parts::Pace;
 use super::retraining::{Reporting, Training};
 use crate::apprentice::{Choice, Prepared, SourceView};
 use crate::booking::{
-    EpochCause, EpochEvent, Event, LeaseFacts, PageBooking, Pick, RedirectBooking, Reference, Seq,
+    EpochCause, EpochEvent, Event, FailureBooking, LeaseFacts, PageBooking, Pick, RedirectBooking,
+    Reference, Seq,
 };
 use crate::clock::{Clock, Timestamp};
 use crate::features::PageSketch;
@@ -189,11 +191,24 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.learning.prepared.remove(&lease);
     }
 
-    /// The lease has ended with a failure, for good: a page is lost.
-    pub(super) fn lose(&mut self, lease: u64) {
-        if let Some((_, prepared)) = self.learning.prepared.remove(&lease) {
-            self.scorer.lose(&prepared);
+    /// A lease has ended with a failure, for good, and that is booked: a page is lost, and where that is a
+    /// lesson it is learned.
+    pub(super) fn lose(
+        &mut self,
+        prepared: &Prepared,
+        is_lesson: bool,
+    ) -> Result<(), StoreFailure> {
+        if !self.scorer.needs_sketches() {
+            return Ok(());
         }
+        if !is_lesson {
+            self.scorer.lose(prepared);
+            return Ok(());
+        }
+        self.scorer.learn(prepared, LOST);
+        self.scorer.saw_none();
+        self.learning.epochs.count_lost(prepared);
+        self.publish_and_sweep()
     }
 
     /// A page was booked as event `seq`; what the critic says of it is learned.
@@ -219,6 +234,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.scorer.saw(&sketch);
             self.learning.reader.keep(seq, &sketch);
         }
+        self.publish_and_sweep()
+    }
+
+    fn publish_and_sweep(&mut self) -> Result<(), StoreFailure> {
         // A sweep is ended before the next epoch, so that no score is of an epoch that nobody can name.
         if self.learning.sweep.is_none() && self.scorer.publish_if_due() {
             self.book_epoch(EpochCause::Automatic, 0);
@@ -256,6 +275,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     self.fold_page(seq, page)?;
                 }
             }
+            Event::Failure(failure) if self.learning.ordered.is_none() => {
+                self.fold_failure(failure)?;
+            }
             Event::Redirect(redirect) => self.note_redirect(redirect),
             Event::Epoch(epoch) => self.fold_epoch(seq, epoch),
             _ => {}
@@ -268,12 +290,25 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return Ok(());
         }
         let scorer = self.scorer.as_mut();
-        let prepared = self.learning.reader.fold(scorer, seq, page, true, false)?;
-        let log_odds = page.judgement.log_odds;
-        self.learning.epochs.count(&prepared, log_odds);
+        let label = self.spec.labels.of_page(&page.judgement);
+        let reader = &mut self.learning.reader;
+        let prepared = reader.fold(scorer, seq, page, Some(label), false)?;
+        self.learning.epochs.count(&prepared, label);
         // Where instances are frozen, epochs are booked.
         if page.frozen.is_none() && self.scorer.publish_if_due() {
             self.learning.sweep = Some(Sweep::default());
+        }
+        Ok(())
+    }
+
+    fn fold_failure(&mut self, failure: &FailureBooking) -> Result<(), StoreFailure> {
+        if !self.scorer.needs_sketches() {
+            return Ok(());
+        }
+        let scorer = self.scorer.as_mut();
+        let reader = &mut self.learning.reader;
+        if let Some(prepared) = reader.fold_failure(scorer, failure, true, false)? {
+            self.learning.epochs.count_lost(&prepared);
         }
         Ok(())
     }

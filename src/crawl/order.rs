@@ -200,7 +200,7 @@ mod tests {
             d_max,
             features: owned(features),
             without: owned(without),
-            combine: String::new(),
+            ..v1::Apprentice::default()
         }
     }
 

@@ -4,9 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::judging::Judge;
+use super::labels::LOST;
 use super::lease_task::source_facts;
 use crate::apprentice::{LinkScorer, Prepared};
-use crate::booking::{Event, PageBooking, Reference, Seq};
+use crate::booking::{Event, FailureBooking, PageBooking, Reference, Seq};
 use crate::features::{PageSketch, TermWeights};
 use crate::frontier::{FrontierStore, StoreFailure};
 
@@ -156,30 +157,62 @@ impl PageReader {
     }
 
     /// Learns from a booked page: from what was frozen at its lease, or, where an old record has nothing,
-    /// from what is known by now. With `learns` false only the dynamic counters take it in; with `anew` it
-    /// was another apprentice that predicted then.
+    /// from what is known by now. Without a `label` only the dynamic counters take it in; with `anew` it was
+    /// another apprentice that predicted then.
     pub(super) fn fold(
         &mut self,
         scorer: &mut dyn LinkScorer,
         seq: Seq,
         page: &PageBooking,
-        learns: bool,
+        label: Option<f32>,
         anew: bool,
     ) -> Result<Prepared, StoreFailure> {
         let references = &page.lease.references;
         let mut prepared = match &page.frozen {
-            _ if !learns => Prepared::default(),
+            _ if label.is_none() => Prepared::default(),
             Some(frozen) => scorer.thaw(&self.pairs(references)?, frozen),
             None => self.prepared(scorer, references)?,
         };
         if anew {
             scorer.predict_anew(&mut prepared);
         }
-        scorer.learn(&prepared, page.judgement.log_odds);
+        if let Some(label) = label {
+            scorer.learn(&prepared, label);
+        }
         if let Some(sketch) = self.sketch(seq)? {
             scorer.saw(&sketch);
         }
         Ok(prepared)
+    }
+
+    /// The same for a fetch that was lost; gives what was learned, if it was a lesson.
+    pub(super) fn fold_failure(
+        &mut self,
+        scorer: &mut dyn LinkScorer,
+        failure: &FailureBooking,
+        learns: bool,
+        anew: bool,
+    ) -> Result<Option<Prepared>, StoreFailure> {
+        let Some(frozen) = &failure.frozen else {
+            return Ok(None);
+        };
+        if !learns {
+            if failure.is_lesson {
+                scorer.saw_none();
+            }
+            return Ok(None);
+        }
+        let mut prepared = scorer.thaw(&self.pairs(&failure.lease.references)?, frozen);
+        if !failure.is_lesson {
+            scorer.lose(&prepared);
+            return Ok(None);
+        }
+        if anew {
+            scorer.predict_anew(&mut prepared);
+        }
+        scorer.learn(&prepared, LOST);
+        scorer.saw_none();
+        Ok(Some(prepared))
     }
 }
 

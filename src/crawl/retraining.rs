@@ -105,7 +105,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             ranges: epoch.recipe.ranges.clone(),
             after: Seq(u64::MAX),
         };
-        match Settings::of(&epoch.recipe) {
+        match Settings::of(&epoch.recipe, self.spec.labels) {
             Ok(settings) => {
                 self.start_training(settings, lessons, EpochCause::Returned, number, reply);
             }
@@ -151,6 +151,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             order,
             features,
             cut: self.scorer.cut().filter(|_| keeps_cut),
+            labels: self.spec.labels,
         })
     }
 
@@ -316,8 +317,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.raw_spec.apprentice = settings.order.learns().then(|| v1::Apprentice {
             d_max: Some(i32::from(recipe.d_max)),
             features: recipe.groups,
-            without: Vec::new(),
             combine: combine.name().to_owned(),
+            ..self.spec.labels.told()
         });
         let params = self.spec.tuning.frontier_params(settings.order, combine);
         self.frontier.set_params(params);
@@ -325,7 +326,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     /// The same when the log is folded. An order that this version does not know is an error at its end.
     pub(super) fn set_order_of(&mut self, epoch: &EpochEvent) {
-        if let Ok(settings) = Settings::of(&epoch.recipe) {
+        if let Ok(settings) = Settings::of(&epoch.recipe, self.spec.labels) {
             self.set_order(&settings);
         }
     }
@@ -335,7 +336,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let Some((seq, epoch)) = self.learning.ordered.take() else {
             return Ok(());
         };
-        let settings = Settings::of(&epoch.recipe)?;
+        let settings = Settings::of(&epoch.recipe, self.spec.labels)?;
         let lessons = Lessons {
             ranges: epoch.recipe.ranges,
             after: seq,

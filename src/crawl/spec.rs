@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::labels::Labels;
 use super::order::{CrawlOrder, check_combine, check_features};
 use super::scope::Scope;
 use crate::critic::{JudgeAddress, RemoteOptions};
@@ -61,6 +62,8 @@ pub struct Spec {
     pub combine: Combine,
     /// What its apprentice looks at, if it has one.
     pub features: FeatureSpec,
+    /// What fetches teach it.
+    pub labels: Labels,
     /// Seed of all chance in the crawl.
     pub seed: u64,
     /// The crawl within whose fetches this one stays.
@@ -218,6 +221,7 @@ impl Spec {
             example_seeds: spec.example_seeds as usize,
             features: check_features(order, spec.apprentice.as_ref())?,
             combine: check_combine(order, spec.apprentice.as_ref())?,
+            labels: Labels::check(spec.apprentice.as_ref())?,
             order,
             seed: spec.seed,
             within: check_within(&spec.within)?,

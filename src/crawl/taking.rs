@@ -6,6 +6,7 @@ use super::book::{self, Intake, Noted};
 use super::engine::Engine;
 use super::error::EngineError;
 use super::judging::Unjudged;
+use super::labels;
 use super::lease_task::{Done, Finished, JudgedPage};
 use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::delay_owed;
@@ -96,7 +97,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 }
                 self.append(event);
             }
-            Done::Failure(error) => self.book_failure(lease, url, &error, finished_at, next_at),
+            Done::Failure(error) => self.book_failure(lease, url, &error, finished_at, next_at)?,
         }
         self.forget_prepared(number);
         Ok(())
@@ -115,15 +116,16 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let likeness = (self.copies).likeness(read.body_bytes, read.body_digest, read.sketch);
         let kept = self.keep(&mut judged, &facts)?;
         let noted = Noted { kept, likeness };
-        let log_odds = judged.verdict.log_odds;
         let prepared = self.take_prepared(lease, &facts)?;
         let mut event =
             self.with_intake(|intake, scorer| book::of_page(facts, judged, noted, scorer, intake));
+        let mut label = labels::LOST;
         if let Event::Page(page) = &mut event {
             page.frozen = prepared.frozen.clone().map(Box::new);
+            label = self.spec.labels.of_page(&page.judgement);
         }
         let seq = self.append(event);
-        Ok(self.learn(&prepared, seq, log_odds, sketch)?)
+        Ok(self.learn(&prepared, seq, label, sketch)?)
     }
 
     fn book_failure(
@@ -133,9 +135,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         error: &FetchError,
         finished_at: Timestamp,
         next_at: Timestamp,
-    ) {
+    ) -> Result<(), EngineError> {
         if matches!(error, FetchError::Address(_)) {
-            return self.refuse(lease, url, Refusal::Address, finished_at);
+            self.refuse(lease, url, Refusal::Address, finished_at);
+            return Ok(());
         }
         let wait = error.retry_wait(lease.requests);
         // Retry-After speaks of the host, so that it holds after the last try as well.
@@ -143,10 +146,16 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let next_at = wait_of_host.map_or(next_at, |wait| next_at.max(finished_at.after(wait)));
         let facts = book::lease_facts(&lease, url, finished_at, next_at);
         tracing::debug!(url = %facts.url, cause = error.name(), %error, "fetch failed");
-        if wait.is_none() {
-            self.lose(lease.number);
+        let prepared = match wait {
+            None => Some(self.take_prepared(lease.number, &facts)?),
+            Some(_) => None,
+        };
+        let mut event = book::of_failure(facts, error, wait.is_none());
+        let is_lesson = prepared.is_some() && self.spec.labels.teaches(error);
+        if let (Event::Failure(failure), Some(prepared)) = (&mut event, &prepared) {
+            failure.frozen = prepared.frozen.clone().map(Box::new);
+            failure.is_lesson = is_lesson && failure.frozen.is_some();
         }
-        let event = book::of_failure(facts, error, wait.is_none());
         let gives_up_host = wait.is_none() && error.policy().give_up == GiveUp::Host;
         let host = lease.host.host().clone();
         lease.host.release(finished_at, next_at);
@@ -160,6 +169,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 given_up: true,
                 at: finished_at,
             }));
+        }
+        match prepared {
+            Some(prepared) => Ok(self.lose(&prepared, is_lesson)?),
+            None => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::labels::Labels;
 use super::order::CrawlOrder;
 use super::page_reader::PageReader;
 use super::spec::SpecError;
@@ -16,6 +17,7 @@ pub(super) struct Settings {
     pub(super) order: CrawlOrder,
     pub(super) features: FeatureSpec,
     pub(super) cut: Option<f32>,
+    pub(super) labels: Labels,
 }
 
 impl Settings {
@@ -37,7 +39,7 @@ impl Settings {
     }
 
     /// As the log has them.
-    pub(super) fn of(recipe: &Recipe) -> Result<Self, SpecError> {
+    pub(super) fn of(recipe: &Recipe, labels: Labels) -> Result<Self, SpecError> {
         let wrong = |field: &str, words: String| SpecError::new(field, words);
         let order = CrawlOrder::from_name(&recipe.order).map_err(|words| wrong("order", words))?;
         let groups = recipe.groups.iter().map(String::as_str);
@@ -49,7 +51,27 @@ impl Settings {
             order,
             features,
             cut: recipe.cut,
+            labels,
         })
+    }
+
+    /// What an event teaches: R(v), and for how many pairs (u, v).
+    fn labels_of(&self, event: &Event) -> Option<(f32, usize)> {
+        match event {
+            Event::Page(page) => {
+                let log_odds = self.labels.of_page(&page.judgement);
+                let pairs = match &page.frozen {
+                    Some(frozen) => frozen.pairs.len(),
+                    None => page.lease.references.len(),
+                };
+                Some((1.0 / (1.0 + (-log_odds).exp()), pairs))
+            }
+            Event::Failure(failure) if failure.is_lesson => {
+                let frozen = failure.frozen.as_ref();
+                Some((0.0, frozen.map_or(0, |frozen| frozen.pairs.len())))
+            }
+            _ => None,
+        }
     }
 
     fn scorer(&self, seed: u64) -> Box<dyn LinkScorer> {
@@ -110,15 +132,26 @@ impl Trainee {
             Event::Page(page) => {
                 self.pages += 1;
                 if self.scorer.needs_sketches() {
-                    let learns = self.lessons.hold(seq);
+                    let label = self.settings.labels.of_page(&page.judgement);
+                    let label = self.lessons.hold(seq).then_some(label);
                     let scorer = self.scorer.as_mut();
                     // Before the switch another apprentice predicted, under epochs of its own.
                     let anew = seq < self.epochs_from;
-                    let prepared = self.reader.fold(scorer, seq, page, learns, anew)?;
+                    let prepared = self.reader.fold(scorer, seq, page, label, anew)?;
                     self.instances += prepared.instances.len() as u64;
                     if anew {
                         self.scorer.publish_if_due();
                     }
+                }
+            }
+            Event::Failure(failure) if self.scorer.needs_sketches() => {
+                let learns = self.lessons.hold(seq);
+                let anew = seq < self.epochs_from;
+                let scorer = self.scorer.as_mut();
+                let prepared = (self.reader).fold_failure(scorer, failure, learns, anew)?;
+                self.instances += prepared.map_or(0, |prepared| prepared.instances.len() as u64);
+                if anew {
+                    self.scorer.publish_if_due();
                 }
             }
             Event::Epoch(_) if seq >= self.epochs_from => self.scorer.publish(),
@@ -155,12 +188,9 @@ impl Trainee {
         }
         let mut labels = Vec::new();
         store.scan(Seq(1), to, &mut |seq, event| {
-            if let (Event::Page(page), true) = (event, self.lessons.hold(seq)) {
-                let label = 1.0 / (1.0 + (-page.judgement.log_odds).exp());
-                let pairs = match &page.frozen {
-                    Some(frozen) => frozen.pairs.len(),
-                    None => page.lease.references.len(),
-                };
+            if self.lessons.hold(seq)
+                && let Some((label, pairs)) = self.settings.labels_of(&event)
+            {
                 labels.extend(std::iter::repeat_n(label, pairs));
             }
             true

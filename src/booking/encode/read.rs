@@ -19,6 +19,12 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
             cause: record.cause,
             message: record.message,
             is_final: record.is_final,
+            frozen: record
+                .frozen
+                .map(learned::frozen)
+                .transpose()?
+                .map(Box::new),
+            is_lesson: record.is_lesson,
         }),
         Kind::Redirect(record) => Event::Redirect(RedirectBooking {
             lease: lease(record.lease)?,

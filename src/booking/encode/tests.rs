@@ -105,13 +105,15 @@ prop_compose! {
 }
 
 fn outcome() -> impl Strategy<Value = Event> {
-    let failure = (lease(), "[a-z-]{0,9}", "\\PC{0,20}", any::<bool>()).prop_map(
-        |(lease, cause, message, is_final)| {
+    let failure = (lease(), "[a-z-]{0,9}", "\\PC{0,20}", any::<[bool; 3]>()).prop_map(
+        |(lease, cause, message, [is_final, is_frozen, is_lesson])| {
             Event::Failure(FailureBooking {
                 lease,
                 cause,
                 message,
                 is_final,
+                frozen: is_frozen.then(Box::default),
+                is_lesson,
             })
         },
     );

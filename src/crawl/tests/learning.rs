@@ -5,11 +5,26 @@ use super::*;
 /// Hubs in a row, each about reefs itself. Each has two links that say `coral` and lead to reefs, and
 /// two that say `dunes` and lead to sand.
 pub(super) fn hubs(order: &str) -> Crawl {
-    hubs_with(order, |_| false)
+    hubs_with(order, |_| false, None)
 }
 
-/// The same; the first reef of a hub for which `moved` is true has gone elsewhere.
-fn hubs_with(order: &str, moved: impl Fn(u32) -> bool) -> Crawl {
+fn answered(code: u16) -> FetchError {
+    FetchError::Status {
+        code,
+        retry_after: None,
+    }
+}
+
+/// The same, but the server answers with `code` for the sand.
+pub(super) fn without_sand(order: &str, code: u16) -> Crawl {
+    let mut crawl = hubs_with(order, |_| false, Some(code));
+    crawl.spec.budget = 200;
+    crawl
+}
+
+/// The same; the first reef of a hub for which `moved` is true has gone elsewhere, and the server may have
+/// another answer than a page for the sand.
+fn hubs_with(order: &str, moved: impl Fn(u32) -> bool, no_sand: Option<u16>) -> Crawl {
     let mut crawl = Crawl::new(&["hub/0"]);
     // More leaves than a window holds, so that no link sees its neighbours.
     let apart = "<hr>".repeat(8);
@@ -28,7 +43,10 @@ fn hubs_with(order: &str, moved: impl Fn(u32) -> bool) -> Crawl {
             } else {
                 crawl.page(&reef, "reef", &[]);
             }
-            crawl.page(&sand, "sand", &[]);
+            match no_sand {
+                Some(code) => crawl.fail(&sand, answered(code)),
+                None => crawl.page(&sand, "sand", &[]),
+            };
         }
         crawl.html(&format!("hub/{hub}"), &body);
     }
@@ -106,7 +124,7 @@ async fn what_was_learned_is_there_after_a_restart() {
 
 #[tokio::test]
 async fn the_target_of_a_redirect_is_learned_from_and_ordered_like_the_link() {
-    let mut crawl = hubs_with("ftrl", |hub| hub % 2 == 0);
+    let mut crawl = hubs_with("ftrl", |hub| hub % 2 == 0, None);
     // Of hubs and reefs there are 361.
     crawl.spec.budget = 330;
     crawl.replay().await;
@@ -147,4 +165,68 @@ async fn a_score_is_explained_in_parts_that_add_up_to_it() {
             })
             .await;
     }
+}
+
+/// Fetches of sand that brought no page, and those of them that were lessons.
+fn lost(crawl: &Crawl) -> (usize, usize) {
+    let mut counts = (0, 0);
+    for event in crawl.events() {
+        if let Event::Failure(failure) = event
+            && failure.lease.url.as_str().starts_with("http://s")
+        {
+            counts.0 += 1;
+            counts.1 += usize::from(failure.is_lesson);
+        }
+    }
+    counts
+}
+
+#[tokio::test]
+async fn what_is_gone_is_learned_as_worth_nothing_unless_it_is_told_otherwise() {
+    for order in ["nb", "ftrl", "auto"] {
+        let crawl = without_sand(order, 404);
+        crawl.replay().await;
+        let (fell, lessons) = lost(&crawl);
+        assert!(fell == lessons && fell < 20, "{order}: {fell} lost of 200");
+        let mut deaf = without_sand(order, 404);
+        deaf.spec.apprentice = Some(v1::Apprentice {
+            failures: "none".to_owned(),
+            ..v1::Apprentice::default()
+        });
+        deaf.replay().await;
+        let (more, lessons) = lost(&deaf);
+        assert_eq!(lessons, 0, "{order}");
+        assert!(more > fell, "{order}: {more} lost, {fell} with lessons");
+    }
+}
+
+#[tokio::test]
+async fn a_trouble_of_the_server_is_no_lesson() {
+    let crawl = without_sand("ftrl", 403);
+    crawl.replay().await;
+    let (fell, lessons) = lost(&crawl);
+    assert!(fell > 0 && lessons == 0, "{fell} {lessons}");
+}
+
+#[tokio::test]
+async fn a_crawl_learns_the_calibrated_relevance_if_it_is_told_to() {
+    let learned = |labels: &str| {
+        let mut crawl = hubs("ftrl");
+        crawl.spec.apprentice = Some(v1::Apprentice {
+            labels: labels.to_owned(),
+            ..v1::Apprentice::default()
+        });
+        crawl
+    };
+    let (raw, calibrated) = (learned("raw"), learned("calibrated"));
+    raw.replay().await;
+    calibrated.replay().await;
+    let losses = |crawl: &Crawl| -> Vec<f64> {
+        let epochs = crawl.events().into_iter().filter_map(|event| match event {
+            Event::Epoch(epoch) => epoch.log_loss,
+            _ => None,
+        });
+        epochs.collect()
+    };
+    assert_ne!(losses(&raw), losses(&calibrated));
 }

@@ -61,7 +61,7 @@ impl PageJudge for WordJudge {
             let log_odds = 3.0 * (f32::from(says("reef")) - f32::from(says("sand")));
             Verdict {
                 log_odds,
-                calibrated_log_odds: log_odds,
+                calibrated_log_odds: 0.5 * log_odds,
                 best: vec![ClassScore {
                     class: ClassId(u16::from(log_odds < 0.0)),
                     log_posterior: -0.05,

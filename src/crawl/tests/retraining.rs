@@ -1,6 +1,6 @@
 //! Epochs: what a restart leaves of them, retraining in mid-crawl, and the way back.
 
-use super::learning::{hubs, sands};
+use super::learning::{hubs, sands, without_sand};
 use super::*;
 use crate::apprentice::SourceView;
 
@@ -50,8 +50,14 @@ async fn go_on(handle: &Handle, budget: u64) {
 
 #[tokio::test]
 async fn a_restart_finds_the_learner_as_it_was_with_several_fetches_in_flight() {
-    for learner in ["ftrl", "nb", "auto"] {
-        let mut crawl = hubs(learner);
+    // With pages that are gone among them: those are learned from and explored like others.
+    let webs = ["ftrl", "nb", "auto"].map(|learner| {
+        [
+            (learner, hubs(learner)),
+            (learner, without_sand(learner, 404)),
+        ]
+    });
+    for (learner, mut crawl) in webs.into_iter().flatten() {
         crawl.spec.budget = 90;
         crawl.limits().in_flight_max = 4;
         let parts = crawl.parts(crawl.source.clone(), Pace::Replay);

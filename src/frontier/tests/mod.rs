@@ -155,6 +155,8 @@ impl Crawl {
             cause: "timeout-total".to_owned(),
             message: String::new(),
             is_final,
+            frozen: None,
+            is_lesson: false,
         }))
     }
 

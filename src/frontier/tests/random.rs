@@ -287,6 +287,8 @@ impl Driven {
                     cause: "timeout-total".to_owned(),
                     message: String::new(),
                     is_final: *is_final,
+                    frozen: None,
+                    is_lesson: false,
                 })
             }),
             Step::Redirect(number, to, is_refused) => self.take(*number, times).map(|lease| {
