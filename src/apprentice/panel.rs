@@ -4,6 +4,7 @@ use super::explain::Parts;
 use super::instance::{Instance, sigmoid};
 use super::leader::Leader;
 use super::learner::Learner;
+use super::saved::{SavedLearner, SavedPanel};
 use super::validation::{LearnerFigures, Validation};
 use crate::features::{LinkVector, Namespace};
 use crate::url::UrlId;
@@ -185,6 +186,38 @@ impl Panel {
                 );
             }
         }
+    }
+
+    /// What they have learned.
+    pub(super) fn save(&self) -> SavedPanel {
+        let learners = self.members.iter().map(|member| SavedLearner {
+            name: member.learner.name().to_owned(),
+            text_only: member.view == View::Text,
+            calibrator: member.validation.calibrator().clone(),
+            weights: member.learner.weights(),
+        });
+        let followed = self.members.get(self.leader.now());
+        SavedPanel {
+            followed: followed.map_or_else(String::new, |member| member.learner.name().to_owned()),
+            learners: learners.collect(),
+        }
+    }
+
+    /// Each begins with what the saved one of its name and view had learned; the one is followed that was,
+    /// if there is a choice.
+    pub(super) fn begin_with(&mut self, saved: &SavedPanel) {
+        let mut first = self.leader.now();
+        for (at, member) in self.members.iter_mut().enumerate() {
+            let Some(found) = saved.of(member.learner.name(), member.view == View::Text) else {
+                continue;
+            };
+            member.validation.set_calibrator(found.calibrator.clone());
+            member.learner.set_weights(&found.weights);
+            if self.follows_best && saved.followed() == found.name {
+                first = at;
+            }
+        }
+        self.leader = Leader::new(first, self.members.len());
     }
 
     pub(super) fn reports(&self) -> Vec<LearnerReport> {

@@ -2,7 +2,7 @@
 
 use tonic::{Code, Status};
 
-use crate::crawl::CrawlError;
+use crate::crawl::{CrawlError, StartError};
 use crate::critic::JudgeError;
 use crate::registry::RegistryError;
 use crate::taxonomy::FocusError;
@@ -13,6 +13,10 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         RegistryError::NotFound { .. }
         | RegistryError::Focus(FocusError::Unknown { .. })
         | RegistryError::Judge(JudgeError::Focus(FocusError::Unknown { .. })) => Code::NotFound,
+        RegistryError::Start(StartError::Critic(_) | StartError::NoInstances(_)) => {
+            Code::FailedPrecondition
+        }
+        RegistryError::Start(StartError::Engine(_) | StartError::Store(_)) => Code::Internal,
         RegistryError::Exists(_) => Code::AlreadyExists,
         RegistryError::Running(_)
         | RegistryError::Broken { .. }
@@ -21,6 +25,7 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         RegistryError::NoSeeds
         | RegistryError::NoContact
         | RegistryError::Spec(_)
+        | RegistryError::Start(_)
         | RegistryError::Model(_)
         | RegistryError::Judge(_)
         | RegistryError::Focus(_) => Code::InvalidArgument,

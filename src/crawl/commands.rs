@@ -83,6 +83,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     let _ = reply.send(Err(CrawlError::State(words)));
                 }
             },
+            Command::Apprentice(reply) => match self.saved_apprentice() {
+                Ok(saved) => self.waiters.push(
+                    self.store.last(),
+                    Answer::Apprentice(reply, Box::new(saved)),
+                ),
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                }
+            },
             Command::Shutdown => {
                 self.closing.send_replace(true);
             }
@@ -106,6 +115,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 }
                 Answer::Epoch(reply, number) => {
                     let _ = reply.send(self.epoch(number));
+                }
+                Answer::Apprentice(reply, saved) => {
+                    let _ = reply.send(Ok(saved));
                 }
                 Answer::Critic(reply, judge) => {
                     let _ = reply.send(Ok(judge));

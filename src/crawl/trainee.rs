@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::order::CrawlOrder;
 use super::page_reader::PageReader;
 use super::spec::SpecError;
-use crate::apprentice::{LinkScorer, cut_of};
+use crate::apprentice::{LinkScorer, SavedApprentice, cut_of};
 use crate::booking::{Event, Recipe, Seq};
 use crate::features::FeatureSpec;
 use crate::frontier::{FrontierStore, StoreFailure};
@@ -16,6 +16,8 @@ pub(super) struct Settings {
     pub(super) order: CrawlOrder,
     pub(super) features: FeatureSpec,
     pub(super) cut: Option<f32>,
+    /// Whether it begins with the crawl's saved apprentice.
+    pub(super) from_start: bool,
 }
 
 impl Settings {
@@ -32,6 +34,7 @@ impl Settings {
                 Vec::new()
             },
             cut: self.cut,
+            from_start: self.from_start,
             ranges: Vec::new(),
         }
     }
@@ -49,13 +52,19 @@ impl Settings {
             order,
             features,
             cut: recipe.cut,
+            from_start: recipe.from_start,
         })
     }
 
-    fn scorer(&self, seed: u64) -> Box<dyn LinkScorer> {
+    /// The scorer before its first lesson.
+    pub(super) fn scorer(&self, seed: u64, start: Option<&SavedApprentice>) -> Box<dyn LinkScorer> {
         let mut scorer = self.order.scorer(self.features, seed);
         if let Some(cut) = self.cut {
             scorer.set_cut(cut);
+        }
+        // The counts of naive Bayes hold for its own cut.
+        if let Some(start) = start.filter(|_| self.from_start) {
+            scorer.begin_with(&start.panel);
         }
         scorer
     }
@@ -91,9 +100,21 @@ pub(super) struct Trainee {
 }
 
 impl Trainee {
-    pub(super) fn new(settings: Settings, lessons: Lessons, reader: PageReader, seed: u64) -> Self {
+    /// One that knows nothing, or what `start` has learned if the settings say so.
+    pub(super) fn new(
+        settings: Settings,
+        lessons: Lessons,
+        reader: PageReader,
+        seed: u64,
+        start: Option<&SavedApprentice>,
+    ) -> Self {
+        let scorer = settings.scorer(seed, start);
+        let settings = Settings {
+            cut: scorer.cut().or(settings.cut),
+            ..settings
+        };
         Self {
-            scorer: settings.scorer(seed),
+            scorer,
             settings,
             lessons,
             reader,

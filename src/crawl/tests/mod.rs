@@ -199,6 +199,7 @@ impl Crawl {
             guard_note: String::new(),
             needs_contact: false,
             scorer: None,
+            start: None,
         }
     }
 
