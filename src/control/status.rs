@@ -16,12 +16,16 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         RegistryError::Start(StartError::Critic(_) | StartError::NoInstances(_)) => {
             Code::FailedPrecondition
         }
-        RegistryError::Start(StartError::Engine(_) | StartError::Store(_)) => Code::Internal,
         RegistryError::Exists(_) => Code::AlreadyExists,
         RegistryError::Running(_)
         | RegistryError::Broken { .. }
         | RegistryError::NothingWithin(_)
         | RegistryError::JudgeAway { .. } => Code::FailedPrecondition,
+        RegistryError::Start(StartError::Engine(_) | StartError::Store(_))
+        | RegistryError::Io { .. }
+        | RegistryError::Open(_)
+        | RegistryError::Store(_)
+        | RegistryError::Engine(_) => Code::Internal,
         RegistryError::NoSeeds
         | RegistryError::NoContact
         | RegistryError::Spec(_)
@@ -31,10 +35,6 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         | RegistryError::Focus(_) => Code::InvalidArgument,
         RegistryError::Stopping => Code::Unavailable,
         RegistryError::Damaged(_) => Code::DataLoss,
-        RegistryError::Io { .. }
-        | RegistryError::Open(_)
-        | RegistryError::Store(_)
-        | RegistryError::Engine(_) => Code::Internal,
         RegistryError::Crawl(error) => return of_crawl(error),
     };
     Status::new(code, error.to_string())

@@ -83,15 +83,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     let _ = reply.send(Err(CrawlError::State(words)));
                 }
             },
-            Command::Apprentice(reply) => match self.saved_apprentice() {
-                Ok(saved) => self.waiters.push(
-                    self.store.last(),
-                    Answer::Apprentice(reply, Box::new(saved)),
-                ),
-                Err(error) => {
-                    let _ = reply.send(Err(error));
-                }
-            },
+            Command::Apprentice(reply) => self.answer_saved(reply),
             Command::Shutdown => {
                 self.closing.send_replace(true);
             }

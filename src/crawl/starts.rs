@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::engine::{Engine, first_spec};
@@ -17,6 +18,7 @@ use super::order::{CrawlOrder, check_features};
 use super::page_reader::PageReader;
 use super::spec::{Spec, SpecError, check_name};
 use super::trainee::{Heed, Lessons, Settings, Trainee};
+use super::waiters::Answer;
 use crate::apprentice::{Carry, LinkScorer, Provenance, SavedApprentice, SavedError};
 use crate::booking::Seq;
 use crate::clock::{Clock, Timestamp};
@@ -26,6 +28,8 @@ use crate::fetch::Source;
 use crate::frontier::{FrontierStore, StoreFailure};
 use crate::proto::v1;
 use crate::text::unknown_name;
+
+type SavedReply = oneshot::Sender<Result<Box<SavedApprentice>, CrawlError>>;
 
 /// What an apprentice begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,11 +171,11 @@ pub(super) fn first_scorer(spec: &Spec, start: Option<&SavedApprentice>) -> Box<
 
 /// The topics of a focus in words.
 fn focus_words(topics: &[String], without: &[String]) -> String {
-    let mut words = format!("{:?}", topics.join(", "));
-    if !without.is_empty() {
-        words.push_str(&format!(" without {:?}", without.join(", ")));
+    let topics = topics.join(", ");
+    match without {
+        [] => format!("{topics:?}"),
+        without => format!("{topics:?} without {:?}", without.join(", ")),
     }
-    words
 }
 
 fn sorted(names: &[String]) -> Vec<String> {
@@ -384,6 +388,20 @@ impl<S: Source, C: Clock> Engine<S, C> {
     pub(super) fn may_start(&self, order: CrawlOrder, features: FeatureSpec) -> bool {
         let start = self.learning.start.as_ref();
         start.is_some_and(|start| order.learns() && start.features == features)
+    }
+
+    /// Answers with what was learned when that is durable.
+    pub(super) fn answer_saved(&mut self, reply: SavedReply) {
+        match self.saved_apprentice() {
+            Ok(saved) => {
+                let answer = Answer::Apprentice(reply, Box::new(saved));
+                self.waiters.push(self.store.last(), answer);
+            }
+            Err(error) => {
+                // A caller who has hung up wants no answer.
+                let _ = reply.send(Err(error));
+            }
+        }
     }
 
     /// All that the apprentice has learned.

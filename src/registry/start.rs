@@ -41,7 +41,7 @@ pub(super) async fn start_of<S: Source, C: Clock>(
                 let saved = learned_from(&other, &spec, judge.as_ref(), now)?;
                 let from = format!("crawl {:?}", other.name());
                 let saved = start.fit(saved, &from, &mut told)?;
-                made(saved, told)
+                made(&saved, told)
             };
             on_blocking_pool(learn).await?
         }
@@ -60,10 +60,10 @@ fn made_of_file(
 ) -> Result<Made, RegistryError> {
     let saved = SavedApprentice::open(path).map_err(StartError::from)?;
     let saved = start.fit(saved, &path.display().to_string(), told)?;
-    made(saved, told.clone())
+    made(&saved, told.clone())
 }
 
-fn made(saved: SavedApprentice, mut told: v1::CrawlSpec) -> Result<Made, RegistryError> {
+fn made(saved: &SavedApprentice, mut told: v1::CrawlSpec) -> Result<Made, RegistryError> {
     let bytes = saved.to_bytes().map_err(|error| {
         let words = format!("the apprentice to begin with cannot be written: {error}");
         RegistryError::Damaged(words)

@@ -34,7 +34,7 @@ pub(super) fn to_record(saved: &SavedApprentice) -> v1::SavedApprentice {
         at_ms: from.at.0,
         carried: match saved.carried {
             Carry::All => String::new(),
-            carry => carry.name().to_owned(),
+            Carry::TopicFree => Carry::TopicFree.name().to_owned(),
         },
         followed: saved.panel.followed.clone(),
         learners: saved.panel.learners.iter().map(learner_record).collect(),
