@@ -307,7 +307,8 @@ fn fingerprint(judge: &Judge) -> u64 {
 }
 
 /// What the apprentice of a crawl with `spec` would know if it had fetched what the crawl of
-/// `other` has fetched by now. `judge` is to be the same as the other's, and the focus; `None` asks for neither. Reads the other's log: blocks.
+/// `other` has fetched by now. The judge of that one has to be `judge`, and the focus the same; `None` asks
+/// for neither. Reads the other's log: blocks.
 ///
 /// # Errors
 /// [`StartError`] if the other is of another focus or critic, or has no instances.

@@ -129,6 +129,9 @@ async fn a_crawl_begins_with_the_instances_of_another_one() {
 
     let gone = start(&home, "x", TOPIC, &["--instances-of", "wasps"]);
     assert!(gone.error(4).contains("no crawl \"wasps\""), "{}", gone.err);
+    let status = home.run(&["crawl", "status", "more"]);
+    let began = "began     with the instances of bees\n";
+    assert!(status.done().contains(began), "{}", status.out);
     let other = start(&home, "x", OTHER, &["--instances-of", "bees"]);
     assert!(
         other.error(5).contains("--carry topic-free"),
