@@ -35,6 +35,24 @@ fn squashed(score: f32) -> f32 {
 }
 
 impl Calibrator {
+    /// The fit as numbers, to be saved.
+    pub(super) fn to_numbers(&self) -> [f32; 4] {
+        [self.slope, self.bias, self.squares[0], self.squares[1]]
+    }
+
+    /// The fit with these numbers; `None` if they are none.
+    pub(super) fn from_numbers([slope, bias, first, second]: [f32; 4]) -> Option<Self> {
+        let is_fit = [slope, bias, first, second].iter().all(|n| n.is_finite())
+            && slope >= SLOPE_MIN
+            && first >= 1.0
+            && second >= 1.0;
+        is_fit.then_some(Self {
+            slope,
+            bias,
+            squares: [first, second],
+        })
+    }
+
     /// The probability that goes with a score.
     pub(super) fn probability(&self, score: f32) -> f32 {
         sigmoid(self.slope * squashed(score) + self.bias)

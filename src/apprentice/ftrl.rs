@@ -8,7 +8,8 @@ use super::dense::{self, DENSE, Dense};
 use super::explain::{FeatureRef, Parts};
 use super::instance::{Instance, sigmoid};
 use super::learner::Learner;
-use crate::features::{Key, LinkVector};
+use super::saved::Weights;
+use crate::features::{Key, LinkVector, is_topic_free};
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,13 +52,13 @@ impl Default for FtrlParams {
 
 /// The sums of one weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Sums {
-    z: f32,
-    n: f32,
+pub(super) struct Sums {
+    pub(super) z: f32,
+    pub(super) n: f32,
 }
 
 impl Sums {
-    fn weight(self, alpha: f32, beta: f32, l1: f32, l2: f32) -> f32 {
+    pub(super) fn weight(self, alpha: f32, beta: f32, l1: f32, l2: f32) -> f32 {
         if self.z.abs() <= l1 {
             return 0.0;
         }
@@ -72,12 +73,46 @@ impl Sums {
     }
 }
 
+/// All that an [`Ftrl`] has learned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FtrlWeights {
+    pub(super) params: FtrlParams,
+    /// Those that were learned, rising.
+    pub(super) slots: Vec<Slot>,
+    pub(super) dense: [Sums; DENSE],
+}
+
+/// A weight that was learned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slot {
+    pub(super) at: u32,
+    pub(super) sums: Sums,
+    /// No feature that belongs to a topic was counted into it.
+    pub(super) is_topic_free: bool,
+}
+
+impl FtrlWeights {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        let dense = self.dense.iter().filter(|sums| sums.n > 0.0);
+        self.slots.len() + dense.count()
+    }
+
+    /// Forgets what belongs to a topic, the bias with it: it says how many pages were relevant.
+    pub(super) fn keep_topic_free(&mut self) {
+        self.slots.retain(|slot| slot.is_topic_free);
+        self.dense[dense::BIAS] = Sums::default();
+    }
+}
+
 /// See the module.
 pub struct Ftrl {
     params: FtrlParams,
     sums: Vec<Sums>,
     /// Slots that were learned since the last epoch.
     changed: Vec<u32>,
+    /// A bit a slot: whether a feature that belongs to a topic was counted into it.
+    topic_bound: Vec<u64>,
     published: Vec<f32>,
     dense: [Sums; DENSE],
     published_dense: Dense,
@@ -91,6 +126,7 @@ impl Ftrl {
             params,
             sums: vec![Sums::default(); slots],
             changed: Vec::new(),
+            topic_bound: vec![0; slots.div_ceil(64)],
             published: vec![0.0; slots],
             dense: [Sums::default(); DENSE],
             published_dense: params.prior,
@@ -177,6 +213,7 @@ impl Learner for Ftrl {
             let slot = self.slot(key);
             let old = self.sparse_weight(slot);
             self.sums[slot].add(error * value, old, self.params.alpha);
+            self.topic_bound[slot / 64] |= u64::from(!is_topic_free(key)) << (slot % 64);
             self.changed.push(u32::try_from(slot).unwrap_or(u32::MAX));
         }
         for ((sums, x), (w, prior)) in self
@@ -194,6 +231,35 @@ impl Learner for Ftrl {
             self.published[slot as usize] = self.sparse_weight(slot as usize);
         }
         self.published_dense = self.dense_weights();
+    }
+
+    fn weights(&self) -> Weights {
+        let slots = (0..).zip(&self.sums).filter(|(_, sums)| sums.n > 0.0);
+        let slots = slots.map(|(at, sums): (u32, _)| Slot {
+            at,
+            sums: *sums,
+            is_topic_free: self.topic_bound[at as usize / 64] >> (at % 64) & 1 == 0,
+        });
+        Weights::Ftrl(FtrlWeights {
+            params: self.params,
+            slots: slots.collect(),
+            dense: self.dense,
+        })
+    }
+
+    fn set_weights(&mut self, weights: &Weights) {
+        let Weights::Ftrl(weights) = weights else {
+            return;
+        };
+        *self = Self::new(weights.params);
+        self.dense = weights.dense;
+        for slot in &weights.slots {
+            let at = slot.at as usize;
+            self.sums[at] = slot.sums;
+            self.topic_bound[at / 64] |= u64::from(!slot.is_topic_free) << (at % 64);
+            self.changed.push(slot.at);
+        }
+        self.publish();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::explain::{FeatureRef, Parts};
 use super::instance::Instance;
+use super::saved::Weights;
 
 /// Learns Pr(v relevant | features of (u, v)).
 ///
@@ -33,4 +34,12 @@ pub trait Learner: Send {
 
     /// Gives it the cut that an earlier training found.
     fn set_cut(&mut self, _cut: f32) {}
+
+    /// All that it has learned, in force or not.
+    fn weights(&self) -> Weights {
+        Weights::None
+    }
+
+    /// Begins with these instead of nothing, and puts them in force. Those of another learner say nothing.
+    fn set_weights(&mut self, _weights: &Weights) {}
 }

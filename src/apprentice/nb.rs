@@ -10,6 +10,7 @@ use super::dense;
 use super::explain::{FeatureRef, Parts};
 use super::instance::{Instance, logit};
 use super::learner::Learner;
+use super::saved::Weights;
 use crate::url::FingerprintState;
 
 /// The cut stays within these, so that both classes mean something.
@@ -23,7 +24,7 @@ const SMOOTHING: f32 = 1.0;
 const SHARE: &str = "share of relevant pages so far";
 
 /// How often a feature was seen with a LOW and with a HIGH target.
-type Counts = [f32; 2];
+pub(super) type Counts = [f32; 2];
 
 /// The counts of a feature: those of the last epoch and those by now.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +41,22 @@ struct Totals {
     /// Their counts.
     counts: Counts,
     instances: Counts,
+}
+
+/// All that a [`TwoClassBayes`] has counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BayesCounts {
+    pub(super) cut: f32,
+    /// By key, rising.
+    pub(super) features: Vec<(u64, Counts)>,
+    pub(super) instances: Counts,
+}
+
+impl BayesCounts {
+    /// How many features were counted.
+    pub fn count(&self) -> usize {
+        self.features.len()
+    }
 }
 
 /// See the module.
@@ -184,6 +201,42 @@ impl Learner for TwoClassBayes {
 
     fn set_cut(&mut self, cut: f32) {
         self.cut = Some(cut);
+    }
+
+    fn weights(&self) -> Weights {
+        // Before the first epoch nothing is counted.
+        let Some(cut) = self.cut else {
+            return Weights::None;
+        };
+        let features = self.features.iter();
+        let mut features: Vec<_> = features
+            .map(|(key, counted)| (*key, counted.working))
+            .collect();
+        features.sort_unstable_by_key(|(key, _)| *key);
+        Weights::Bayes(BayesCounts {
+            cut,
+            features,
+            instances: self.working.instances,
+        })
+    }
+
+    fn set_weights(&mut self, weights: &Weights) {
+        let Weights::Bayes(saved) = weights else {
+            return;
+        };
+        *self = Self::new();
+        self.cut = Some(saved.cut);
+        self.working.instances = saved.instances;
+        for (key, working) in &saved.features {
+            let counted = Counted {
+                published: *working,
+                working: *working,
+            };
+            self.features.insert(*key, counted);
+            self.working.counts[0] += working[0];
+            self.working.counts[1] += working[1];
+        }
+        self.publish();
     }
 }
 

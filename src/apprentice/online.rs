@@ -8,6 +8,7 @@ use super::frozen::Dynamic;
 use super::history::History;
 use super::instance::{Instance, sigmoid};
 use super::panel::{LearnerReport, Panel};
+use super::saved::SavedPanel;
 use super::scorer::{LinkScorer, Prepared, SourceView};
 use crate::booking::{Event, Frozen};
 use crate::clock::Chance;
@@ -222,6 +223,14 @@ impl LinkScorer for Apprentice {
 
     fn set_cut(&mut self, cut: f32) {
         self.panel.set_cut(cut);
+    }
+
+    fn save(&self) -> Option<SavedPanel> {
+        Some(self.panel.save())
+    }
+
+    fn begin_with(&mut self, saved: &SavedPanel) {
+        self.panel.begin_with(saved);
     }
 
     fn observe(&mut self, event: &Event) {

@@ -1,9 +1,11 @@
 //! Several learners over the same instances: each is validated, one is followed.
 
+use super::dense;
 use super::explain::Parts;
 use super::instance::{Instance, sigmoid};
 use super::leader::Leader;
 use super::learner::Learner;
+use super::saved::{SavedLearner, SavedPanel};
 use super::validation::{LearnerFigures, Validation};
 use crate::features::{LinkVector, Namespace};
 use crate::url::UrlId;
@@ -163,8 +165,9 @@ impl Panel {
         }
         for instance in instances {
             for member in &mut self.members {
+                let weight = member.view.weight_of(instance);
                 let seen = member.view.of(instance, &mut self.seen);
-                member.learner.learn(seen, label, 1.0);
+                member.learner.learn(seen, label, weight);
             }
         }
     }
@@ -187,6 +190,38 @@ impl Panel {
         }
     }
 
+    /// What they have learned.
+    pub(super) fn save(&self) -> SavedPanel {
+        let learners = self.members.iter().map(|member| SavedLearner {
+            name: member.learner.name().to_owned(),
+            text_only: member.view == View::Text,
+            calibrator: member.validation.calibrator().clone(),
+            weights: member.learner.weights(),
+        });
+        let followed = self.members.get(self.leader.now());
+        SavedPanel {
+            followed: followed.map_or_else(String::new, |member| member.learner.name().to_owned()),
+            learners: learners.collect(),
+        }
+    }
+
+    /// Each begins with what the saved one of its name and view had learned; the one is followed that was,
+    /// if there is a choice.
+    pub(super) fn begin_with(&mut self, saved: &SavedPanel) {
+        let mut first = self.leader.now();
+        for (at, member) in self.members.iter_mut().enumerate() {
+            let Some(found) = saved.of(member.learner.name(), member.view == View::Text) else {
+                continue;
+            };
+            member.validation.set_calibrator(found.calibrator.clone());
+            member.learner.set_weights(&found.weights);
+            if self.follows_best && saved.followed() == found.name {
+                first = at;
+            }
+        }
+        self.leader = Leader::new(first, self.members.len());
+    }
+
     pub(super) fn reports(&self) -> Vec<LearnerReport> {
         let members = self.members.iter().enumerate();
         members
@@ -200,6 +235,15 @@ impl Panel {
 }
 
 impl View {
+    /// What a lesson counts. The block that many pages of a host have in common says the same again and
+    /// again: one that all of them have counts half. The paper's learner knows no such thing.
+    fn weight_of(self, instance: &Instance) -> f32 {
+        match self {
+            Self::All => 1.0 / (1.0 + instance.dense[dense::TEMPLATE]),
+            Self::Text => 1.0,
+        }
+    }
+
     /// The instance as this view has it; `scratch` holds it if it is another one.
     fn of<'a>(self, instance: &'a Instance, scratch: &'a mut Instance) -> &'a Instance {
         if self == Self::All {
@@ -223,7 +267,6 @@ fn text_of(all: &LinkVector, text: &mut LinkVector) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apprentice::dense;
     use crate::apprentice::{Ftrl, FtrlParams, SourceRelevance, TwoClassBayes};
     use crate::features::key;
 
@@ -272,6 +315,33 @@ mod tests {
         assert_eq!(followed[0].figures.instances, 300);
         let score = panel.predict(&link(0, true));
         assert!((score - 2.0).abs() < 1e-6, "{score}");
+    }
+
+    #[test]
+    fn a_link_of_a_template_teaches_less() {
+        let taught = |template: f32| {
+            let mut panel = panel();
+            let mut instance = link(1, true);
+            instance.dense[dense::TEMPLATE] = template;
+            let scores = panel.predict_all(&instance);
+            panel.learn(&[instance], &[UrlId(1)], &[scores], 9.0);
+            panel.publish();
+            // What the word alone has come to say.
+            let mut word = Instance::default();
+            word.vector = link(1, true).vector;
+            let scores = panel.predict_all(&word);
+            (scores[0], scores[2])
+        };
+        let (once, in_menu) = (taught(0.0), taught(0.9));
+        assert!(
+            in_menu.0 > 0.0 && in_menu.0 < once.0,
+            "{in_menu:?} {once:?}"
+        );
+        assert_eq!(
+            in_menu.1.to_bits(),
+            once.1.to_bits(),
+            "of the paper's learner"
+        );
     }
 
     #[test]

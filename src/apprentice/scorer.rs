@@ -7,6 +7,7 @@ use super::explain::{Explanation, FeatureRef};
 use super::exploration::{Choice, ExplorationFigures};
 use super::instance::Instance;
 use super::panel::LearnerReport;
+use super::saved::SavedPanel;
 use crate::booking::{Event, Frozen};
 use crate::features::PageSketch;
 use crate::url::UrlId;
@@ -128,6 +129,14 @@ pub trait LinkScorer: Send {
     }
     /// See [`Learner::set_cut`](super::Learner::set_cut).
     fn set_cut(&mut self, _cut: f32) {}
+    /// All that its learners have learned, to be saved; `None` if it learns nothing.
+    fn save(&self) -> Option<SavedPanel> {
+        None
+    }
+
+    /// Begins with what was saved instead of nothing; it is in force at once.
+    fn begin_with(&mut self, _saved: &SavedPanel) {}
+
     /// Takes in what was booked.
     fn observe(&mut self, event: &Event);
 }

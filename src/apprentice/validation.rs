@@ -58,6 +58,15 @@ pub(super) fn log_loss(probability: f32, label: f32) -> f32 {
 }
 
 impl Validation {
+    /// Begins with a fit that was made before.
+    pub(super) fn set_calibrator(&mut self, calibrator: Calibrator) {
+        self.calibrator = calibrator;
+    }
+
+    pub(super) fn calibrator(&self) -> &Calibrator {
+        &self.calibrator
+    }
+
     /// The learner gave `score` to a link of page `source`, and this came of it. Gives the log loss.
     pub(super) fn add(&mut self, source: UrlId, score: f32, label: f32) -> f32 {
         let probability = self.calibrator.probability(score);

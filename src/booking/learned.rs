@@ -97,6 +97,8 @@ pub struct Recipe {
     pub groups: Vec<String>,
     /// Where naive Bayes cuts LOW from HIGH; `None` if it has to find that itself.
     pub cut: Option<f32>,
+    /// It began with the saved apprentice that the crawl was given, not with nothing.
+    pub from_start: bool,
     /// The events whose pages were learned, first and last of each range, rising.
     pub ranges: Vec<(Seq, Seq)>,
 }

@@ -11,14 +11,19 @@ use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 
 use super::output::{complain, say, say_json, table};
+use crate::apprentice::{Carry, SavedApprentice};
 use crate::archive::Archive;
 use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::clock::{Clock, SystemClock};
+use crate::crawl::{StartFrom, StartSpec};
 use crate::critic::examples::{learn, read_table};
 use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
 use crate::lab::report::{self, Sources, Summary};
-use crate::lab::{Bench, ContestSpec, Crawler, Labels, SEEDS_A_SET, Start, run as run_contest};
+use crate::lab::{
+    Begin, Bench, ContestSpec, Crawler, Labels, SEEDS_A_SET, Start, run as run_contest,
+};
 use crate::taxonomy::ExampleTable;
+use crate::text::unknown_name;
 use crate::url::CanonicalUrl;
 
 /// The subcommands.
@@ -118,6 +123,14 @@ pub(super) struct Args {
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+
+    /// Let the apprentices begin with a saved one (`crawl export-apprentice`) instead of nothing
+    #[arg(long = "apprentice", value_name = "FILE")]
+    begin: Option<PathBuf>,
+
+    /// topic-free: take only what belongs to no topic of the saved one [default: all]
+    #[arg(long, value_name = "all|topic-free", requires = "begin")]
+    carry: Option<String>,
 
     #[command(flatten)]
     apprentice: ApprenticeArgs,
@@ -229,6 +242,7 @@ fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
     args.apprentice.clone().put_over(&mut apprentice);
     Ok(ContestSpec {
         apprentice,
+        begin: begin_of(args)?,
         crawlers: crawlers.collect::<anyhow::Result<_>>()?,
         topics: args.topic.clone(),
         without: args.without.clone(),
@@ -246,6 +260,26 @@ fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
             .workers
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     })
+}
+
+/// What the apprentices begin with.
+fn begin_of(args: &Args) -> anyhow::Result<Option<Arc<Begin>>> {
+    let Some(path) = &args.begin else {
+        return Ok(None);
+    };
+    let carry = args.carry.as_deref().unwrap_or_default();
+    let names = Carry::ALL.map(Carry::name);
+    let carry = Carry::from_name(carry)
+        .with_context(|| format!("--carry: no way to carry {}", unknown_name(carry, &names)))?;
+    Ok(Some(Arc::new(Begin {
+        saved: SavedApprentice::open(path)?,
+        name: path.display().to_string(),
+        told: StartSpec {
+            from: StartFrom::Apprentice(path.clone()),
+            carry,
+            checksum: String::new(),
+        },
+    })))
 }
 
 /// At least one page, and not so many that a set of seeds is no set.

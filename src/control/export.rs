@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tonic::Status;
 
+use crate::apprentice::SavedApprentice;
 use crate::booking::{Event, Seq};
 use crate::crawl::{Handle, found_on, page_row};
 use crate::critic::PageJudge;
@@ -35,6 +36,25 @@ pub(super) async fn critic_chunks(
     let pieces = bytes.chunks(CHUNK_BYTES);
     Ok(pieces
         .map(|piece| v1::CriticChunk {
+            data: piece.to_vec(),
+        })
+        .collect())
+}
+
+/// The file of a saved apprentice, in pieces; packed on the blocking pool.
+///
+/// # Errors
+/// A status with words, if it is too large for a file.
+pub(super) async fn apprentice_chunks(
+    saved: Box<SavedApprentice>,
+) -> Result<Vec<v1::ApprenticeChunk>, Status> {
+    let bytes = tokio::task::spawn_blocking(move || saved.to_bytes())
+        .await
+        .map_err(|error| Status::internal(format!("packing broke: {error}")))?
+        .map_err(|error| Status::internal(error.to_string()))?;
+    let pieces = bytes.chunks(CHUNK_BYTES);
+    Ok(pieces
+        .map(|piece| v1::ApprenticeChunk {
             data: piece.to_vec(),
         })
         .collect())

@@ -351,6 +351,20 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
         Ok(Response::new(epochs.map_err(|error| of_crawl(&error))?))
     }
 
+    type ExportApprenticeStream = Streamed<v1::ApprenticeChunk>;
+
+    async fn export_apprentice(
+        &self,
+        request: Request<v1::ExportApprenticeRequest>,
+    ) -> Answer<Self::ExportApprenticeStream> {
+        let crawl = self.crawl(&request.into_inner().name).await?;
+        let saved = crawl.apprentice().await.map_err(|error| of_crawl(&error))?;
+        let chunks = export::apprentice_chunks(saved).await?;
+        Ok(Response::new(Box::pin(tokio_stream::iter(
+            chunks.into_iter().map(Ok),
+        ))))
+    }
+
     type ExportCriticStream = Streamed<v1::CriticChunk>;
 
     async fn export_critic(

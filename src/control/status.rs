@@ -2,7 +2,7 @@
 
 use tonic::{Code, Status};
 
-use crate::crawl::CrawlError;
+use crate::crawl::{CrawlError, StartError};
 use crate::critic::JudgeError;
 use crate::registry::RegistryError;
 use crate::taxonomy::FocusError;
@@ -13,23 +13,28 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         RegistryError::NotFound { .. }
         | RegistryError::Focus(FocusError::Unknown { .. })
         | RegistryError::Judge(JudgeError::Focus(FocusError::Unknown { .. })) => Code::NotFound,
+        RegistryError::Start(StartError::Critic(_) | StartError::NoInstances(_)) => {
+            Code::FailedPrecondition
+        }
         RegistryError::Exists(_) => Code::AlreadyExists,
         RegistryError::Running(_)
         | RegistryError::Broken { .. }
         | RegistryError::NothingWithin(_)
         | RegistryError::JudgeAway { .. } => Code::FailedPrecondition,
+        RegistryError::Start(StartError::Engine(_) | StartError::Store(_))
+        | RegistryError::Io { .. }
+        | RegistryError::Open(_)
+        | RegistryError::Store(_)
+        | RegistryError::Engine(_) => Code::Internal,
         RegistryError::NoSeeds
         | RegistryError::NoContact
         | RegistryError::Spec(_)
+        | RegistryError::Start(_)
         | RegistryError::Model(_)
         | RegistryError::Judge(_)
         | RegistryError::Focus(_) => Code::InvalidArgument,
         RegistryError::Stopping => Code::Unavailable,
         RegistryError::Damaged(_) => Code::DataLoss,
-        RegistryError::Io { .. }
-        | RegistryError::Open(_)
-        | RegistryError::Store(_)
-        | RegistryError::Engine(_) => Code::Internal,
         RegistryError::Crawl(error) => return of_crawl(error),
     };
     Status::new(code, error.to_string())

@@ -83,6 +83,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                     let _ = reply.send(Err(CrawlError::State(words)));
                 }
             },
+            Command::Apprentice(reply) => self.answer_saved(reply),
             Command::Shutdown => {
                 self.closing.send_replace(true);
             }
@@ -106,6 +107,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 }
                 Answer::Epoch(reply, number) => {
                     let _ = reply.send(self.epoch(number));
+                }
+                Answer::Apprentice(reply, saved) => {
+                    let _ = reply.send(Ok(saved));
                 }
                 Answer::Critic(reply, judge) => {
                     let _ = reply.send(Ok(judge));

@@ -24,6 +24,7 @@ use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
+use super::starts::first_scorer;
 use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
@@ -113,10 +114,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
         let params = spec.tuning.frontier_params(spec.order, spec.combine);
         let guard = guard_of(&spec)?;
-        let scorer = parts
-            .scorer
-            .take()
-            .unwrap_or_else(|| spec.order.scorer(spec.features, spec.seed));
+        let scorer = match parts.scorer.take() {
+            Some(scorer) => scorer,
+            None => first_scorer(&spec, parts.start.as_deref()),
+        };
         let weights = scorer
             .needs_sketches()
             .then(|| Arc::new(TermWeights::new(parts.judge.term_weights())));
@@ -149,7 +150,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             needs_contact: parts.needs_contact,
             frontier: Frontier::new(params, parts.calendar),
             scorer,
-            learning: Learning::new(reader),
+            learning: Learning::new(reader, parts.start),
             keeper: None,
             kept_last: None,
             copies: Copies::default(),
@@ -429,7 +430,7 @@ async fn end_of<J: Future + Unpin>(job: Option<&mut J>) -> J::Output {
 }
 
 /// The spec that the crawl was created with: the log's first event.
-fn first_spec(store: &dyn FrontierStore) -> Result<(v1::CrawlSpec, Spec), EngineError> {
+pub(super) fn first_spec(store: &dyn FrontierStore) -> Result<(v1::CrawlSpec, Spec), EngineError> {
     match store.event(Seq(1))? {
         Some(Event::SpecChange(bytes)) => spec_from(&bytes),
         _ => Err(EngineError::Spec(

@@ -150,6 +150,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             features: self.spec.features,
             cut: self.scorer.cut(),
             labels: self.spec.labels,
+            from_start: self.learning.from_start,
         };
         let epochs = &self.learning.epochs;
         let epoch = EpochEvent {
@@ -221,6 +222,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             histogram_after: effect.map_or_else(Vec::new, |effect| effect.after.clone()),
             best_changed: effect.map(|effect| effect.best_changed),
             in_force: epoch.number == epochs.number(),
+            from_start: recipe.from_start,
         }
     }
 }

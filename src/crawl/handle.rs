@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::explaining::LinkReasons;
 use super::judging::{ClassNames, Judge};
 use super::spec::SpecError;
+use crate::apprentice::SavedApprentice;
 use crate::booking::{CrawlState, Seq};
 use crate::critic::PageJudge;
 use crate::frontier::{FrontierStore, KnownLink, StoreFailure, WaitingLink};
@@ -59,6 +60,7 @@ pub(super) enum Command {
     Learners(Reply<v1::GetLearnersResponse>),
     Feedback(Box<v1::FeedbackRequest>, Reply<v1::FeedbackResponse>),
     Critic(Reply<Arc<dyn PageJudge>>),
+    Apprentice(Reply<Box<SavedApprentice>>),
     Retrain(Box<v1::RetrainRequest>, Reply<v1::Epoch>),
     UseEpoch(u64, Reply<v1::Epoch>),
     Epochs(Reply<v1::ListEpochsResponse>),
@@ -116,6 +118,10 @@ impl Handle {
     /// Its log, for readers; read no further than [`FrontierStore::durable`].
     pub fn store(&self) -> &Arc<dyn FrontierStore> {
         &self.store
+    }
+
+    pub(super) fn judge(&self) -> &Judge {
+        &self.judge
     }
 
     /// The names of its judge's classes.
@@ -227,6 +233,14 @@ impl Handle {
     /// As [`Handle::status`].
     pub async fn critic(&self) -> Result<Arc<dyn PageJudge>, CrawlError> {
         self.ask(Command::Critic).await
+    }
+
+    /// What the apprentice has learned, when all that it learned from is durable.
+    ///
+    /// # Errors
+    /// [`CrawlError::State`] if it has learned nothing.
+    pub async fn apprentice(&self) -> Result<Box<SavedApprentice>, CrawlError> {
+        self.ask(Command::Apprentice).await
     }
 
     /// Trains the apprentice anew from all stored instances while the crawl goes on; returns when the

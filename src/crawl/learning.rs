@@ -11,7 +11,7 @@ use super::learners::LearnersAt;
 use super::page_reader::PageReader;
 use super::parts::Pace;
 use super::retraining::{Reporting, Training};
-use crate::apprentice::{Choice, Prepared, SourceView};
+use crate::apprentice::{Choice, Prepared, SavedApprentice, SourceView};
 use crate::booking::{
     EpochCause, EpochEvent, Event, FailureBooking, LeaseFacts, PageBooking, Pick, RedirectBooking,
     Reference, Seq,
@@ -61,13 +61,18 @@ pub(super) struct Learning {
     /// While the log is folded: the last ordered epoch, from which on nothing is learned, for all is
     /// learned again afterwards as that epoch wants it.
     pub(super) ordered: Option<(Seq, EpochEvent)>,
+    /// What the crawl was given to begin with, and whether the scorer in place did.
+    pub(super) start: Option<Arc<SavedApprentice>>,
+    pub(super) from_start: bool,
     /// The learners' figures at the beginning of each epoch.
     pub(super) validated: Vec<LearnersAt>,
 }
 
 impl Learning {
-    pub(super) fn new(reader: PageReader) -> Self {
+    pub(super) fn new(reader: PageReader, start: Option<Arc<SavedApprentice>>) -> Self {
         Self {
+            from_start: start.is_some(),
+            start,
             prepared: BTreeMap::new(),
             scorers: 0,
             reader,

@@ -31,6 +31,7 @@ mod robots_task;
 mod scope;
 mod sitemap_task;
 mod spec;
+mod starts;
 mod taking;
 mod teaching;
 mod trainee;
@@ -54,6 +55,8 @@ pub use scope::{LinkView, Scope};
 pub use spec::{
     JudgedBy, Spec, SpecError, Tuning, check_contact, check_name, check_seeds, merged, user_agent,
 };
+
+pub use starts::{StartError, StartFrom, StartSpec, learned_from};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::judging::Judge;
 use super::page_reader::PageReader;
-use crate::apprentice::LinkScorer;
+use crate::apprentice::{LinkScorer, SavedApprentice};
 use crate::features::TermWeights;
 use crate::fetch::robots::RobotsCache;
 use crate::frontier::{FrontierStore, HostCalendar};
@@ -58,6 +58,8 @@ pub struct EngineParts<S, C> {
     pub needs_contact: bool,
     /// A scorer of the caller's own; `None` is the one that the spec names.
     pub scorer: Option<Box<dyn LinkScorer>>,
+    /// What the scorer that the spec names begins with, and each retraining that does not begin from scratch.
+    pub start: Option<Arc<SavedApprentice>>,
 }
 
 impl<S, C> EngineParts<S, C> {

@@ -152,6 +152,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             features,
             cut: self.scorer.cut().filter(|_| keeps_cut),
             labels: self.spec.labels,
+            from_start: !request.from_scratch && self.may_start(order, features),
         })
     }
 
@@ -183,7 +184,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.bench.judge.clone(),
             self.weights_of(settings.order),
         );
-        let trainee = Trainee::new(settings, lessons, reader, self.spec.seed);
+        let trainee = Trainee::new(
+            settings,
+            lessons,
+            reader,
+            self.spec.seed,
+            self.learning.start.as_deref(),
+        );
         let heed = Arc::new(Heed::default());
         let to = self.store.last();
         self.learning.training = Some(Training {
@@ -296,6 +303,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.scorer = scorer;
         self.learning.scorers += 1;
         self.learning.reader = reader;
+        self.learning.from_start = settings.from_start;
         self.learning.epochs.instances = instances;
         self.learning.epochs.pages = pages;
         self.set_order(&settings);
@@ -346,7 +354,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.bench.judge.clone(),
             self.weights_of(settings.order),
         );
-        let mut trainee = Trainee::new(settings, lessons, reader, self.spec.seed);
+        let mut trainee = Trainee::new(
+            settings,
+            lessons,
+            reader,
+            self.spec.seed,
+            self.learning.start.as_deref(),
+        );
         trainee.epochs_from = seq;
         let store = Arc::clone(&self.store);
         trainee.study(store.as_ref(), store.last(), &Heed::default())?;

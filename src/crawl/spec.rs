@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::labels::Labels;
 use super::order::{CrawlOrder, check_combine, check_features};
 use super::scope::Scope;
+use super::starts::{StartSpec, check_start};
 use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
@@ -68,6 +69,8 @@ pub struct Spec {
     pub seed: u64,
     /// The crawl within whose fetches this one stays.
     pub within: Option<String>,
+    /// What its apprentice begins with, if not with nothing.
+    pub start: Option<StartSpec>,
     /// Pages are kept as WARC.
     pub warc: bool,
     /// What may change while it runs.
@@ -225,6 +228,7 @@ impl Spec {
             order,
             seed: spec.seed,
             within: check_within(&spec.within)?,
+            start: check_start(spec.start.as_ref())?,
             warc: spec.warc,
             tuning: Tuning::check(spec)?,
         })

@@ -6,7 +6,7 @@ use super::labels::Labels;
 use super::order::CrawlOrder;
 use super::page_reader::PageReader;
 use super::spec::SpecError;
-use crate::apprentice::{LinkScorer, cut_of};
+use crate::apprentice::{LinkScorer, SavedApprentice, cut_of};
 use crate::booking::{Event, Recipe, Seq};
 use crate::features::FeatureSpec;
 use crate::frontier::{FrontierStore, StoreFailure};
@@ -18,6 +18,8 @@ pub(super) struct Settings {
     pub(super) features: FeatureSpec,
     pub(super) cut: Option<f32>,
     pub(super) labels: Labels,
+    /// Whether it begins with the crawl's saved apprentice.
+    pub(super) from_start: bool,
 }
 
 impl Settings {
@@ -34,6 +36,7 @@ impl Settings {
                 Vec::new()
             },
             cut: self.cut,
+            from_start: self.from_start,
             ranges: Vec::new(),
         }
     }
@@ -52,6 +55,7 @@ impl Settings {
             features,
             cut: recipe.cut,
             labels,
+            from_start: recipe.from_start,
         })
     }
 
@@ -74,10 +78,15 @@ impl Settings {
         }
     }
 
-    fn scorer(&self, seed: u64) -> Box<dyn LinkScorer> {
+    /// The scorer before its first lesson.
+    pub(super) fn scorer(&self, seed: u64, start: Option<&SavedApprentice>) -> Box<dyn LinkScorer> {
         let mut scorer = self.order.scorer(self.features, seed);
         if let Some(cut) = self.cut {
             scorer.set_cut(cut);
+        }
+        // The counts of naive Bayes hold for its own cut.
+        if let Some(start) = start.filter(|_| self.from_start) {
+            scorer.begin_with(&start.panel);
         }
         scorer
     }
@@ -113,9 +122,21 @@ pub(super) struct Trainee {
 }
 
 impl Trainee {
-    pub(super) fn new(settings: Settings, lessons: Lessons, reader: PageReader, seed: u64) -> Self {
+    /// One that knows nothing, or what `start` has learned if the settings say so.
+    pub(super) fn new(
+        settings: Settings,
+        lessons: Lessons,
+        reader: PageReader,
+        seed: u64,
+        start: Option<&SavedApprentice>,
+    ) -> Self {
+        let scorer = settings.scorer(seed, start);
+        let settings = Settings {
+            cut: scorer.cut().or(settings.cut),
+            ..settings
+        };
         Self {
-            scorer: settings.scorer(seed),
+            scorer,
             settings,
             lessons,
             reader,

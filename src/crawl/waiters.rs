@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::handle::CrawlError;
+use crate::apprentice::SavedApprentice;
 use crate::booking::Seq;
 use crate::critic::PageJudge;
 use crate::proto::v1;
@@ -25,6 +26,11 @@ pub(super) enum Answer {
     ),
     /// The epoch of this number.
     Epoch(oneshot::Sender<Result<v1::Epoch, CrawlError>>, u64),
+    /// This apprentice.
+    Apprentice(
+        oneshot::Sender<Result<Box<SavedApprentice>, CrawlError>>,
+        Box<SavedApprentice>,
+    ),
     /// This judge.
     Critic(
         oneshot::Sender<Result<Arc<dyn PageJudge>, CrawlError>>,

@@ -60,6 +60,7 @@ pub use focus_calibration::FocusCalibration;
 pub use judge::{BEST_CLASSES_MAX, ClassId, ClassScore, PageJudge, Verdict, relevance_of};
 pub use model::{ClassRecord, CriticModel, TellingTerm, TrainingRecord, evaluate};
 pub use model_file::{Layout, ModelFileError};
+pub(crate) use model_file::{MAGIC as MODEL_MAGIC, write_beside};
 pub use params::{Skipped, TrainError, TrainParams};
 pub use reliability::{BINS, Bin, Reliability};
 pub use remote::{JudgeAddress, PageFacts, RemoteJudge, RemoteOptions, page_to_judge};

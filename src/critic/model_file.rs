@@ -14,7 +14,8 @@ use crate::critic::mapping::Mapping;
 use crate::critic::model::CriticModel;
 use crate::critic::{mapped_file, packed_file};
 
-pub(super) const MAGIC: &[u8; 8] = b"APPRCRIT";
+/// What a model file begins with.
+pub(crate) const MAGIC: &[u8; 8] = b"APPRCRIT";
 /// The newest format that is read.
 const FORMAT_MAX: u32 = mapped_file::FORMAT;
 /// The longest file that is read.
@@ -115,15 +116,7 @@ impl CriticModel {
             source,
         };
         let bytes = self.to_bytes_as(layout).map_err(write)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let beside = path.with_file_name(name);
-        let written = write_durably(&beside, path, &bytes);
-        if written.is_err() {
-            // Nothing is lost with it, and the first error is the one that matters.
-            let _ = fs::remove_file(&beside);
-        }
-        written.map_err(write)
+        write_beside(path, &bytes).map_err(write)
     }
 
     /// Reads the model at `path`; one in the mapped layout is read in place, and the file must not
@@ -213,6 +206,19 @@ fn format_of(bytes: &[u8], path: &Path) -> Result<u32, ModelFileError> {
 pub(super) fn number(bytes: &[u8], start: usize) -> Option<u64> {
     let field = bytes.get(start..start.checked_add(8)?)?;
     Some(u64::from_le_bytes(field.try_into().ok()?))
+}
+
+/// Writes a file beside `path`, then renames it.
+pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = write_durably(&beside, path, bytes);
+    if written.is_err() {
+        // Nothing is lost with it, and the first error is the one that matters.
+        let _ = fs::remove_file(&beside);
+    }
+    written
 }
 
 fn write_durably(beside: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {

@@ -2,9 +2,12 @@
 //!
 //! The same in every crawl and on every machine, so that an apprentice can be saved, carried to
 //! another crawl and merged. Changing anything here makes saved apprentices worthless:
-//! `FEATURES_VERSION` of the apprentice's file goes up with it.
+//! [`FEATURES_VERSION`] goes up with it.
 
 use xxhash_rust::xxh3::xxh3_64;
+
+/// The version of what features mean: the keys here, and the places of dense features.
+pub const FEATURES_VERSION: u32 = 1;
 
 /// See [`key()`].
 pub type Key = u64;
@@ -72,7 +75,28 @@ impl Namespace {
             .into_iter()
             .find(|namespace| *namespace as u64 == number)
     }
+
+    /// Whether its features say the same whatever the topic is: how a page is built, and what became of the
+    /// neighbours, not which words or hosts there are.
+    pub const fn is_topic_free(self) -> bool {
+        matches!(
+            self,
+            Self::CoCitation | Self::TagPath | Self::LinkKind | Self::Attribute
+        )
+    }
 }
+
+/// The topic-free ones, a bit a number: it is asked for every feature that is learned.
+const TOPIC_FREE: u64 = {
+    let (mut mask, mut at) = (0, 0);
+    while at < Namespace::ALL.len() {
+        if Namespace::ALL[at].is_topic_free() {
+            mask |= 1 << Namespace::ALL[at] as u8;
+        }
+        at += 1;
+    }
+    mask
+};
 
 /// 6 bits of namespace, 6 of offset (two's complement), 52 of the term's hash.
 const NAMESPACE_SHIFT: u32 = 58;
@@ -90,6 +114,11 @@ pub fn key(namespace: Namespace, offset: i8, term: u64) -> Key {
     (namespace as u64) << NAMESPACE_SHIFT
         | (u64::from(offset.cast_unsigned()) & OFFSET_MASK) << OFFSET_SHIFT
         | kept_of(term)
+}
+
+/// Whether the feature of a key [belongs to no topic](Namespace::is_topic_free).
+pub fn is_topic_free(key: Key) -> bool {
+    TOPIC_FREE >> (key >> NAMESPACE_SHIFT) & 1 == 1
 }
 
 /// The offset of a key.
@@ -131,6 +160,7 @@ mod tests {
                 assert_eq!(Namespace::of(key), Some(namespace));
                 assert_eq!(offset_of(key), offset);
                 assert_eq!(term_of(key), kept_of(u64::MAX));
+                assert_eq!(is_topic_free(key), namespace.is_topic_free());
             }
         }
         assert_eq!(Namespace::of(0), None);

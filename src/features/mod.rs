@@ -14,7 +14,7 @@ mod spec;
 mod url_terms;
 mod vector;
 
-pub use key::{Key, Namespace, key, offset_of, term_hash};
+pub use key::{FEATURES_VERSION, Key, Namespace, is_topic_free, key, offset_of, term_hash};
 pub use names::LinkNames;
 pub use sketch::{LinkSketch, PageSketch, SourceFacts, TermWeights};
 pub use spec::{D_MAX_DEFAULT, D_MAX_MOST, Extra, FeatureSpec, FeatureSpecError};

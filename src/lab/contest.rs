@@ -10,9 +10,10 @@ use super::crawler::Crawler;
 use super::labels::{Labels, LabelsError};
 use super::replay::{Entry, Fence, Job, replay};
 use super::start::{Start, far_seeds, labelled_seeds};
+use crate::apprentice::SavedApprentice;
 use crate::archive::Archive;
 use crate::clock::chance;
-use crate::crawl::{EngineError, SpecError};
+use crate::crawl::{EngineError, SpecError, StartError, StartSpec};
 use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::frontier::StoreFailure;
 use crate::proto::v1;
@@ -29,6 +30,8 @@ pub struct ContestSpec {
     pub crawlers: Vec<Crawler>,
     /// What the apprentices among them look at, if not what they usually do.
     pub apprentice: Option<v1::Apprentice>,
+    /// What the apprentices among them begin with, if not with nothing.
+    pub begin: Option<Arc<Begin>>,
     /// The topics, each a focus of its own.
     pub topics: Vec<String>,
     /// Topics under those that are taken out of the focus again.
@@ -55,6 +58,17 @@ pub struct ContestSpec {
     pub seed: u64,
     /// Crawls replayed at once; leaves no trace in the results.
     pub workers: usize,
+}
+
+/// A saved apprentice for the crawls of a contest to begin with.
+#[derive(Clone, Debug)]
+pub struct Begin {
+    /// How much of it is taken.
+    pub told: StartSpec,
+    /// The apprentice.
+    pub saved: SavedApprentice,
+    /// What it is called, in errors.
+    pub name: String,
 }
 
 /// Why there is no result.
@@ -84,6 +98,9 @@ pub enum ContestError {
     /// The spec of a replay cannot be taken.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// An apprentice cannot begin with what was saved.
+    #[error(transparent)]
+    Begin(#[from] StartError),
     /// Nothing to start from.
     #[error("topic {topic:?}: no seeds: {why}")]
     NoSeeds {

@@ -10,7 +10,7 @@ mod start;
 pub mod study;
 pub mod toyweb;
 
-pub use contest::{Bench, ContestError, ContestSpec, SEEDS_A_SET, run};
+pub use contest::{Begin, Bench, ContestError, ContestSpec, SEEDS_A_SET, run};
 pub use crawler::Crawler;
 pub use labels::{Labels, LabelsError, TableJudge};
 pub use replay::{Entry, Fetched};

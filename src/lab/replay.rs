@@ -11,7 +11,7 @@ use super::contest::{Bench, ContestError, ContestSpec};
 use super::crawler::{Crawler, OracleScorer};
 use super::labels::TableJudge;
 use super::shelf::ArchiveShelf;
-use crate::apprentice::LinkScorer;
+use crate::apprentice::{LinkScorer, SavedApprentice};
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::crawl::{Engine, EngineParts, Judge, Learned, Pace, RobotsPolicy, SEED_PRIORITY, World};
@@ -232,7 +232,9 @@ pub(super) fn crawl(
 ) -> Result<Replayed, ContestError> {
     let store: Arc<dyn FrontierStore> = Arc::new(MemoryStore::new());
     let start = Timestamp(0);
-    store.append(Event::SpecChange(raw_spec(spec, job).encode_to_vec()));
+    let mut raw = raw_spec(spec, job);
+    let begins_with = begins_with(spec, job, &mut raw)?;
+    store.append(Event::SpecChange(raw.encode_to_vec()));
     store.append(Event::State(StateEvent {
         state: CrawlState::Running,
         reason: "replay".to_owned(),
@@ -259,6 +261,7 @@ pub(super) fn crawl(
             Some(scorer) => Some(scorer),
             None => scorer_of(world, job)?,
         },
+        start: begins_with,
     };
     let (engine, handle) = Engine::open(parts)?;
     // One small runtime a replay: its engine is the only task that waits.
@@ -274,6 +277,22 @@ pub(super) fn crawl(
         reason: progress.state.1,
         learned,
     })
+}
+
+/// What the crawl's apprentice begins with, if it has one and is to begin with something.
+fn begins_with(
+    spec: &ContestSpec,
+    job: &Job,
+    raw: &mut v1::CrawlSpec,
+) -> Result<Option<Arc<SavedApprentice>>, ContestError> {
+    let Some(begin) = &spec.begin else {
+        return Ok(None);
+    };
+    if !job.crawler.order().learns() {
+        return Ok(None);
+    }
+    let fitted = begin.told.fit(begin.saved.clone(), &begin.name, raw)?;
+    Ok(Some(Arc::new(fitted)))
 }
 
 fn scorer_of(world: &Bench, job: &Job) -> Result<Option<Box<dyn LinkScorer>>, ContestError> {

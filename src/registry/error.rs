@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::crawl::{CrawlError, EngineError, SpecError};
+use crate::crawl::{CrawlError, EngineError, SpecError, StartError};
 use crate::critic::{JudgeAway, JudgeError, ModelFileError};
 use crate::frontier::StoreFailure;
 use crate::store::OpenError;
@@ -65,6 +65,9 @@ pub enum RegistryError {
     /// The spec cannot be taken.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// It cannot begin with what it is told to.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The model file cannot be used.
     #[error(transparent)]
     Model(#[from] ModelFileError),

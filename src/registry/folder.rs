@@ -7,7 +7,9 @@ use std::sync::Arc;
 use prost::Message;
 
 use super::RegistryError;
+use super::start;
 use super::within::Fence;
+use crate::apprentice::SavedApprentice;
 use crate::booking::{CrawlState, Event, SeedsEvent, StateEvent};
 use crate::clock::{Timestamp, chance};
 use crate::crawl::{Judge, JudgedBy, SEED_PRIORITY, Spec, SpecError};
@@ -27,12 +29,17 @@ const LOG: &str = "log";
 /// What a crawl may fetch that stays within another one.
 const FENCE: &str = "within.ids";
 
+/// The apprentice that the crawl's own began with.
+const START: &str = "start.apprentice";
+
 /// An opened crawl folder.
 pub(super) struct CrawlFolder {
     pub(super) store: Arc<dyn FrontierStore>,
     pub(super) judge: Judge,
     /// What the crawl may fetch, if it stays within another one.
     pub(super) fence: Option<Fence>,
+    /// What its apprentice begins with.
+    pub(super) start: Option<Arc<SavedApprentice>>,
 }
 
 /// The focus on the topics of a crawl, without the parts of them that it leaves out.
@@ -48,6 +55,24 @@ fn judge_of(
     let model = Arc::new(model);
     let judge = BayesJudge::new(Arc::clone(&model), focus)?;
     Ok((model, Arc::new(judge)))
+}
+
+/// The critic in this file, or the general one.
+fn model_at(path: Option<&Path>) -> Result<CriticModel, RegistryError> {
+    Ok(match path {
+        Some(path) => CriticModel::open(path)?,
+        None => CriticModel::general()?,
+    })
+}
+
+/// The judge that a crawl which is to be made will have.
+pub(super) fn judge_for(spec: &Spec) -> Result<Judge, RegistryError> {
+    Ok(match &spec.judged_by {
+        JudgedBy::Critic(path) => {
+            Judge::Near(judge_of(model_at(path.as_deref())?, &focus_of(spec)?)?.1)
+        }
+        JudgedBy::Judge(options) => Judge::Far(Arc::new(RemoteJudge::new(options.clone()))),
+    })
 }
 
 impl CrawlFolder {
@@ -69,10 +94,15 @@ impl CrawlFolder {
             }
             None => None,
         };
+        let start = match &spec.start {
+            Some(start) => Some(Arc::new(start::open(&folder.join(START), start)?)),
+            None => None,
+        };
         Ok(Self {
             store: Arc::new(store),
             judge,
             fence,
+            start,
         })
     }
 
@@ -95,14 +125,12 @@ impl CrawlFolder {
         raw: &v1::CrawlSpec,
         spec: &Spec,
         fence: Option<&Fence>,
+        start: Option<&[u8]>,
         now: Timestamp,
     ) -> Result<(), RegistryError> {
         let model = match &spec.judged_by {
             JudgedBy::Critic(path) => {
-                let model = match path {
-                    Some(path) => CriticModel::open(path)?,
-                    None => CriticModel::general()?,
-                };
+                let model = model_at(path.as_deref())?;
                 Some(judge_of(model, &focus_of(spec)?)?.0)
             }
             JudgedBy::Judge(_) => None,
@@ -111,6 +139,7 @@ impl CrawlFolder {
         let half = beside(folder, "new");
         let made = Self::fill(&half, raw, spec, seeds, now)
             .and_then(|()| save_fence(&half, fence))
+            .and_then(|()| save_start(&half, start))
             .and_then(|()| fs::rename(&half, folder).map_err(|error| io(folder, error)))
             .and_then(|()| sync(folder.parent().unwrap_or(folder)));
         if made.is_err() {
@@ -214,6 +243,15 @@ fn save_fence(half: &Path, fence: Option<&Fence>) -> Result<(), RegistryError> {
     };
     let path = half.join(FENCE);
     fence.save(&path).map_err(|error| io(&path, error))?;
+    sync(&path).and_then(|()| sync(half))
+}
+
+fn save_start(half: &Path, start: Option<&[u8]>) -> Result<(), RegistryError> {
+    let Some(start) = start else {
+        return Ok(());
+    };
+    let path = half.join(START);
+    fs::write(&path, start).map_err(|error| io(&path, error))?;
     sync(&path).and_then(|()| sync(half))
 }
 

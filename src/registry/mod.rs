@@ -8,6 +8,7 @@
 mod datadir;
 mod error;
 mod folder;
+mod start;
 mod within;
 
 use std::collections::BTreeMap;
@@ -133,6 +134,9 @@ impl<S: Source, C: Clock> Registry<S, C> {
         // Not under the lock: it may take its time.
         CrawlFolder::greet(&spec).await?;
         let fence = within::fence_of(self, &spec).await?;
+        let start = start::start_of(self, &mut raw, &spec).await?;
+        // A start may have named the features.
+        let spec = Spec::check(&raw)?;
         let mut slots = self.slots.lock().await;
         if slots.stopping {
             return Err(RegistryError::Stopping);
@@ -143,8 +147,10 @@ impl<S: Source, C: Clock> Registry<S, C> {
         let name = spec.name.clone();
         let folder = self.dir.crawls().join(&name);
         let now = self.shared.clock.now();
-        on_blocking_pool(move || CrawlFolder::create(&folder, &raw, &spec, fence.as_ref(), now))
-            .await?;
+        on_blocking_pool(move || {
+            CrawlFolder::create(&folder, &raw, &spec, fence.as_ref(), start.as_deref(), now)
+        })
+        .await?;
         let running = match self.start(&name).await {
             Ok(running) => running,
             Err(error) => {
@@ -349,6 +355,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
             guard_note: self.shared.guard_note.clone(),
             needs_contact: self.shared.needs_contact,
             scorer: None,
+            start: folder.start,
         };
         let (engine, handle) =
             on_blocking_pool(move || Ok(Engine::open_keeping(parts, &warc)?)).await?;

@@ -21,6 +21,7 @@ mod layers;
 mod misbehaving;
 mod retrain;
 mod simulation;
+mod starts;
 mod support;
 mod taxonomy;
 mod taxonomy_fetch;

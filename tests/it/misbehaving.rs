@@ -185,6 +185,7 @@ async fn crawl() -> Crawled {
         guard_note: String::new(),
         needs_contact: false,
         scorer: None,
+        start: None,
     };
     let (engine, _handle) = Engine::open(parts).unwrap();
     let progress = engine.run().await.unwrap();

@@ -253,6 +253,7 @@ impl Simulation {
             guard_note: String::new(),
             needs_contact: false,
             scorer: None,
+            start: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

@@ -72,6 +72,7 @@ pub(super) fn epoch_record(event: &EpochEvent) -> v1::EpochRecord {
         d_max: u32::from(recipe.d_max),
         groups: recipe.groups.clone(),
         cut: recipe.cut,
+        from_start: recipe.from_start,
         first: recipe.ranges.iter().map(|(first, _)| first.0).collect(),
         last: recipe.ranges.iter().map(|(_, last)| last.0).collect(),
         instances: event.instances,
@@ -102,6 +103,7 @@ pub(super) fn epoch(record: v1::EpochRecord) -> Result<EpochEvent, DecodeError> 
             d_max: u8::try_from(record.d_max).map_err(|_| unknown("d_max", record.d_max))?,
             groups: record.groups,
             cut: record.cut,
+            from_start: record.from_start,
             ranges: ranges
                 .map(|(first, last)| (Seq(first), Seq(last)))
                 .collect(),
@@ -131,6 +133,7 @@ mod tests {
                 d_max: 15,
                 groups: vec!["text".to_owned()],
                 cut: Some(0.5),
+                from_start: true,
                 ranges: vec![(Seq(1), Seq(9)), (Seq(20), Seq(31))],
             },
             instances: 99,

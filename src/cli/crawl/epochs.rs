@@ -17,7 +17,8 @@ pub(in crate::cli) struct Retrain {
     #[arg(long, value_name = "ftrl|nb|baseline|..")]
     learner: Option<String>,
 
-    /// Find anew where `nb` cuts relevant from irrelevant; otherwise it keeps the cut of its first epoch
+    /// Find anew where `nb` cuts relevant from irrelevant, and begin with nothing; otherwise it keeps the cut
+    /// of its first epoch, and begins with the apprentice that the crawl was started with, if it was
     #[arg(long)]
     from_scratch: bool,
 

@@ -9,6 +9,7 @@ mod learners;
 mod list;
 mod loss;
 mod pages;
+mod saved;
 mod scope;
 mod set;
 mod start;
@@ -62,6 +63,10 @@ pub(super) enum Command {
     Feedback(feedback::Args),
     /// Write the crawl's critic, with all that it has learned, to a model file
     ExportCritic(feedback::Export),
+    /// Write what the crawl's apprentice has learned to a file, for other crawls to begin with
+    ExportApprentice(saved::Export),
+    /// What a saved apprentice is: where it comes from, what it looked at, what it has learned
+    ShowApprentice(saved::Show),
     /// Train the apprentice anew from all that the crawl has fetched, while it goes on
     Retrain(epochs::Retrain),
     /// What the apprentice has gone through: epochs, figures, loss before and after
@@ -91,6 +96,8 @@ pub(super) async fn run(daemon: &DaemonArgs, command: Command) -> anyhow::Result
         Command::Explain(args) => explain::run(daemon, args).await,
         Command::Feedback(args) => feedback::run(daemon, args).await,
         Command::ExportCritic(args) => feedback::export(daemon, args).await,
+        Command::ExportApprentice(args) => saved::export(daemon, args).await,
+        Command::ShowApprentice(args) => saved::show(&args),
         Command::Retrain(args) => epochs::retrain(daemon, args).await,
         Command::Epochs(args) => epochs::run(daemon, args).await,
         Command::UseEpoch(args) => epochs::go_back(daemon, args).await,

@@ -68,6 +68,9 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "CRAWL")]
     within: Option<String>,
 
+    #[command(flatten)]
+    start: StartArgs,
+
     /// Seed URL (again for more); or a number: the seed of all chance in the crawl
     #[arg(long, value_name = "URL|N")]
     seed: Vec<String>,
@@ -91,6 +94,47 @@ pub(in crate::cli) struct Args {
 
     #[command(flatten)]
     limits: LimitArgs,
+}
+
+/// What the apprentice begins with.
+#[derive(Debug, clap::Args)]
+struct StartArgs {
+    /// Begin with a saved apprentice (`crawl export-apprentice`) of the same focus, instead of nothing; looks at
+    /// what that one looked at
+    #[arg(
+        long = "apprentice",
+        value_name = "FILE",
+        conflicts_with = "instances_of"
+    )]
+    file: Option<PathBuf>,
+
+    /// Begin with what is learned from the pages of this other crawl of the daemon, of the same focus and
+    /// critic
+    #[arg(long, value_name = "CRAWL")]
+    instances_of: Option<String>,
+
+    /// topic-free: take only what belongs to no topic, from a crawl of whatever focus [default: all]
+    #[arg(long, value_name = "all|topic-free")]
+    carry: Option<String>,
+}
+
+impl StartArgs {
+    fn put_over(self, start: &mut Option<v1::Start>) -> anyhow::Result<()> {
+        if let Some(path) = self.file {
+            let start = start.get_or_insert_default();
+            start.apprentice = absolute(&path)?;
+            start.instances_of.clear();
+        }
+        if let Some(name) = self.instances_of {
+            let start = start.get_or_insert_default();
+            start.instances_of = name;
+            start.apprentice.clear();
+        }
+        if let Some(carry) = self.carry {
+            start.get_or_insert_default().carry = carry;
+        }
+        Ok(())
+    }
 }
 
 pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitCode> {
@@ -156,6 +200,7 @@ fn spec_of(args: Args) -> anyhow::Result<v1::CrawlSpec> {
     spec.budget = args.budget.unwrap_or(spec.budget);
     spec.contact = args.contact.unwrap_or(spec.contact);
     spec.order = args.order.unwrap_or(spec.order);
+    args.start.put_over(&mut spec.start)?;
     spec.within = args.within.unwrap_or(spec.within);
     spec.warc |= args.warc;
     args.scope.put_over(spec.scope.get_or_insert_default());
@@ -186,6 +231,7 @@ fn read_spec(path: &Path) -> anyhow::Result<v1::CrawlSpec> {
         anyhow::anyhow!("spec {}, line {line}: {}", path.display(), error.message())
     })?;
     let mut files = vec![&mut spec.critic];
+    files.extend(spec.start.as_mut().map(|start| &mut start.apprentice));
     if let Some(judge) = &mut spec.judge {
         files.extend([&mut judge.ca_file, &mut judge.token_file]);
     }

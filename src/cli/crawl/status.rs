@@ -66,6 +66,7 @@ fn render(crawl: &v1::Crawl) -> String {
         ("judge", spec.judge.unwrap_or_default().address),
         ("order", order_name(spec.order)),
         ("epoch", epoch(crawl)),
+        ("began", began(&spec.start.unwrap_or_default())),
         (
             "fetched",
             format!(
@@ -114,6 +115,19 @@ fn render(crawl: &v1::Crawl) -> String {
         .into_iter()
         .map(|(name, value)| format!("{name:<9} {value}"));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What the apprentice began with; nothing if it was nothing.
+fn began(start: &v1::Start) -> String {
+    let with = match (start.apprentice.as_str(), start.instances_of.as_str()) {
+        ("", "") => return String::new(),
+        (file, "") => format!("with {file}"),
+        (_, name) => format!("with the instances of {name}"),
+    };
+    match start.carry.as_str() {
+        "" | "all" => with,
+        carry => format!("{with}, {carry}"),
+    }
 }
 
 fn copies(crawl: &v1::Crawl) -> String {

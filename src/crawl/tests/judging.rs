@@ -135,7 +135,7 @@ async fn crawl_with<T, F: Future<Output = T>>(
         handle.shutdown().await;
         outcome
     };
-    let (ended, outcome) = tokio::join!(engine.run(), script);
+    let (ended, outcome) = tokio::join!(Box::pin(engine.run()), script);
     ended.unwrap();
     outcome
 }
@@ -375,6 +375,6 @@ async fn while_a_page_is_with_the_judge_its_host_may_be_asked_by_others() {
         assert!(status.idle.contains("is at work"), "{}", status.idle);
         handle.shutdown().await;
     };
-    let (ended, ()) = tokio::join!(engine.run(), script);
+    let (ended, ()) = tokio::join!(Box::pin(engine.run()), script);
     ended.unwrap();
 }

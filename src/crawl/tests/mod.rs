@@ -15,6 +15,7 @@ mod retraining;
 mod robots;
 mod scopes;
 mod sitemaps;
+mod starts;
 mod steering;
 mod support;
 
@@ -25,6 +26,7 @@ use std::time::Duration;
 use prost::Message;
 
 use super::*;
+use crate::apprentice::SavedApprentice;
 use crate::booking::{CrawlState, Event, Refusal, SeedsEvent, Seq, StateEvent};
 use crate::clock::{Clock, SimulatedClock, Timestamp};
 use crate::critic::{ClassId, ClassScore, PageJudge, Verdict};
@@ -88,6 +90,7 @@ struct Crawl {
     world: Option<World>,
     parsers: usize,
     judge: Arc<dyn PageJudge>,
+    start: Option<Arc<SavedApprentice>>,
 }
 
 impl Crawl {
@@ -114,6 +117,7 @@ impl Crawl {
             world: None,
             parsers: 1,
             judge: Arc::new(WordJudge),
+            start: None,
         }
     }
 
@@ -199,6 +203,7 @@ impl Crawl {
             guard_note: String::new(),
             needs_contact: false,
             scorer: None,
+            start: self.start.clone(),
         }
     }
 
@@ -225,7 +230,7 @@ impl Crawl {
             handle.shutdown().await;
             outcome
         };
-        let (ended, outcome) = tokio::join!(engine.run(), script);
+        let (ended, outcome) = tokio::join!(Box::pin(engine.run()), script);
         ended.unwrap();
         outcome
     }

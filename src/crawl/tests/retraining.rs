@@ -4,10 +4,10 @@ use super::learning::{hubs, sands, without_sand};
 use super::*;
 use crate::apprentice::SourceView;
 
-type TestEngine = Engine<ScriptedSource, SimulatedClock>;
+pub(super) type TestEngine = Engine<ScriptedSource, SimulatedClock>;
 
 /// The scores of all links of all pages, under the epoch in force and with all that was learned.
-fn scores(engine: &mut TestEngine) -> Vec<u32> {
+pub(super) fn scores(engine: &mut TestEngine) -> Vec<u32> {
     let mut bits = Vec::new();
     for _ in 0..2 {
         for seq in 1..=engine.store.last().0 {
@@ -26,19 +26,19 @@ fn scores(engine: &mut TestEngine) -> Vec<u32> {
     bits
 }
 
-fn opened(crawl: &Crawl) -> TestEngine {
+pub(super) fn opened(crawl: &Crawl) -> TestEngine {
     let parts = crawl.parts(crawl.source.clone(), Pace::Live);
     Engine::open(parts).unwrap().0
 }
 
-fn order(learner: &str) -> v1::RetrainRequest {
+pub(super) fn order(learner: &str) -> v1::RetrainRequest {
     v1::RetrainRequest {
         learner: learner.to_owned(),
         ..v1::RetrainRequest::default()
     }
 }
 
-async fn go_on(handle: &Handle, budget: u64) {
+pub(super) async fn go_on(handle: &Handle, budget: u64) {
     let more = update(|update| update.budget = Some(budget));
     handle.update(more).await.unwrap();
     handle

@@ -301,6 +301,7 @@ async fn a_shutdown_does_not_wait_for_the_hosts_that_robots_txt_redirects_to() {
         guard_note: parts.guard_note,
         needs_contact: false,
         scorer: None,
+        start: None,
     };
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {

@@ -261,6 +261,7 @@ async fn an_idle_crawl_is_not_woken_for_what_an_earlier_flush_has_covered() {
         guard_note: parts.guard_note,
         needs_contact: false,
         scorer: None,
+        start: None,
     };
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {
