@@ -6,10 +6,12 @@
 use std::path::Path;
 
 use super::error::{ArchiveError, Damage};
-use super::scan::{self, Answer, Event};
+use super::member::digest_text;
+use super::scan::{self, Answer, Digests, Event};
 use crate::url::CanonicalUrl;
 
-/// The lines of the index of all `files`, sorted, and what in the files cannot be read.
+/// The lines of the index of all `files`, sorted, and what in the files cannot be read. A digest that
+/// a record lacks is worked out, over the payload as it was sent, as cdxj-indexer does.
 ///
 /// # Errors
 /// [`ArchiveError::Open`] for a file that cannot be opened, [`ArchiveError::NoFiles`].
@@ -21,7 +23,7 @@ pub fn cdxj<P: AsRef<Path>>(files: &[P]) -> Result<(Vec<String>, Vec<Damage>), A
     for path in files {
         let path = path.as_ref();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let passed = scan::scan(path, &mut |event| match event {
+        let passed = scan::scan(path, Digests::Complete, &mut |event| match event {
             Event::Answer(answer) => index.add(&answer, &name, false),
             Event::Revisit(answer) => index.add(&answer, &name, true),
             Event::Other(place) => index.end_at(place.offset),
@@ -79,7 +81,10 @@ impl Index {
             url: url.as_str().to_owned(),
             mime: if is_revisit { "warc/revisit" } else { mime }.to_owned(),
             status: answer.status.to_string(),
-            digest: answer.head.payload_digest().map(str::to_owned),
+            digest: match answer.head.payload_digest() {
+                Some(digest) => Some(digest.to_owned()),
+                None => answer.digest.as_ref().map(digest_text),
+            },
             length: String::new(),
             offset: place.offset.to_string(),
             filename: file.to_owned(),
