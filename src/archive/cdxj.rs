@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::error::{ArchiveError, Damage};
 use super::member::digest_text;
+use super::record::Kind;
 use super::scan::{self, Answer, Digests, Event};
 use crate::url::CanonicalUrl;
 
@@ -55,8 +56,10 @@ struct Index {
 #[derive(serde::Serialize)]
 struct Fields {
     url: String,
-    mime: String,
-    status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     length: String,
@@ -75,12 +78,18 @@ impl Index {
         };
         let date: String = answer.head.date().unwrap_or_default().chars().collect();
         let digits: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-        let mime = answer.content_type.as_deref().unwrap_or("unk");
-        let mime = mime.split(';').next().unwrap_or_default().trim();
+        let mime = answer.content_type.as_deref();
+        let mime = mime.map(|mime| mime.split(';').next().unwrap_or_default().trim());
+        let mime = if is_revisit {
+            Some("warc/revisit")
+        } else {
+            mime
+        };
+        let has_status = answer.head.kind != Kind::Resource;
         let fields = Fields {
             url: url.as_str().to_owned(),
-            mime: if is_revisit { "warc/revisit" } else { mime }.to_owned(),
-            status: answer.status.to_string(),
+            mime: mime.map(str::to_owned),
+            status: has_status.then(|| answer.status.to_string()),
             digest: match answer.head.payload_digest() {
                 Some(digest) => Some(digest.to_owned()),
                 None => answer.digest.as_ref().map(digest_text),
