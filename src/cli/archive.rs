@@ -1,5 +1,7 @@
 //! `apprentice archive`
 
+mod charsets;
+
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -36,6 +38,10 @@ pub(super) struct Info {
     /// WARC files, gzipped or not
     #[arg(required = true)]
     files: Vec<PathBuf>,
+
+    /// Read the pages and say which character sets they are in, and how that was found
+    #[arg(long)]
+    charsets: bool,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -106,6 +112,16 @@ async fn open_off_the_runtime(files: Vec<PathBuf>) -> anyhow::Result<Archive> {
 
 async fn info(args: Info) -> anyhow::Result<ExitCode> {
     let archive = open_off_the_runtime(args.files).await?;
+    if args.charsets {
+        let reading = tokio::task::spawn_blocking(move || charsets::of_archive(&archive));
+        let rows = reading.await??;
+        if args.json {
+            say_json(&rows)?;
+        } else {
+            say(&charsets::render(rows))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
         say_json(archive.info())?;
     } else {
