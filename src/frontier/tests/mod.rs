@@ -155,6 +155,7 @@ impl Crawl {
             cause: "timeout-total".to_owned(),
             message: String::new(),
             is_final,
+            kept: None,
         }))
     }
 
@@ -168,6 +169,7 @@ impl Crawl {
             target,
             hops,
             refusal,
+            kept: None,
         }))
     }
 

@@ -287,6 +287,7 @@ impl Driven {
                     cause: "timeout-total".to_owned(),
                     message: String::new(),
                     is_final: *is_final,
+                    kept: None,
                 })
             }),
             Step::Redirect(number, to, is_refused) => self.take(*number, times).map(|lease| {
@@ -296,6 +297,7 @@ impl Driven {
                     target: url(&short(*to)),
                     hops: 1,
                     refusal: is_refused.then_some(Refusal::Redirects),
+                    kept: None,
                 })
             }),
             Step::Refuse(number, is_lasting) => Some(Event::Refused(RefusedBooking {
