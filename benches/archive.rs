@@ -3,12 +3,13 @@
 //! The records are made here, or come from a WARC file: `APPRENTICE_BENCH_ARCHIVE=FILE.warc.gz cargo
 //! bench --bench archive`. Criterion prints MB/s of unzipped records, on one core.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use apprentice::archive::{Archive, StoredAnswer, WarcWriter};
+use apprentice::archive::{Archive, Indexes, StoredAnswer, WarcWriter};
 use apprentice::clock::Timestamp;
 use apprentice::url::CanonicalUrl;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -33,7 +34,10 @@ fn made(path: &Path) {
             match word {
                 0..512 => body += "</p>\n<p class=\"text\">",
                 512..800 => body += "<a href=\"/topics/index.html\">more</a> ",
-                _ => body += &format!("{:x} ", word * 2_654_435_761 % 1_000_003),
+                _ => {
+                    write!(body, "{:x} ", word * 2_654_435_761 % 1_000_003)
+                        .expect("a String takes all");
+                }
             }
         }
         let url = CanonicalUrl::parse(&format!("http://h{}.test/{page}", page % 50));
@@ -57,13 +61,12 @@ fn unzip(from: &Path, to: &mut impl io::Write) -> u64 {
 
 fn archive(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let zipped = match std::env::var("APPRENTICE_BENCH_ARCHIVE") {
-        Ok(path) => PathBuf::from(path),
-        Err(_) => {
-            let path = folder.path().join("made.warc.gz");
-            made(&path);
-            path
-        }
+    let zipped = if let Ok(path) = std::env::var("APPRENTICE_BENCH_ARCHIVE") {
+        PathBuf::from(path)
+    } else {
+        let path = folder.path().join("made.warc.gz");
+        made(&path);
+        path
     };
     let plain = folder.path().join("plain.warc");
     let bytes = unzip(
@@ -78,7 +81,14 @@ fn archive(criterion: &mut Criterion) {
         group.bench_function(format!("open-{kind}"), |bencher| {
             bencher.iter(|| Archive::open(&[path]).expect("it opens").len());
         });
-        let archive = Archive::open(&[path]).expect("it opens");
+        let indexes = Indexes::within(folder.path().to_path_buf());
+        let archive = Archive::open_indexed(&[path], &indexes).expect("it opens");
+        group.bench_function(format!("open-indexed-{kind}"), |bencher| {
+            bencher.iter(|| {
+                let archive = Archive::open_indexed(&[path], &indexes);
+                archive.expect("it opens").len()
+            });
+        });
         let urls: Vec<CanonicalUrl> = archive.urls().collect();
         group.bench_function(format!("get-all-{kind}"), |bencher| {
             bencher.iter(|| {

@@ -91,12 +91,12 @@ impl Feeder {
             };
             let piece = block.subtendril(offset, length);
             at = end;
-            self.feed_piece(piece);
+            self.feed_piece(&piece);
         }
         true
     }
 
-    fn feed_piece(&mut self, piece: StrTendril) {
+    fn feed_piece(&mut self, piece: &StrTendril) {
         let sink = &self.tokenizer.sink;
         let tokens_before = sink.tokens.get();
         feed(&self.tokenizer, piece.clone());

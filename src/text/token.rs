@@ -57,9 +57,12 @@ fn ascii_run(bytes: &[u8], at: usize) -> usize {
 }
 
 fn is_word(run: &str) -> bool {
-    let has_letter = || match run.is_ascii() {
-        true => run.bytes().any(|byte| byte.is_ascii_alphabetic()),
-        false => run.chars().any(char::is_alphabetic),
+    let has_letter = || {
+        if run.is_ascii() {
+            run.bytes().any(|byte| byte.is_ascii_alphabetic())
+        } else {
+            run.chars().any(char::is_alphabetic)
+        }
     };
     (2..=WORD_BYTES_MAX).contains(&run.len()) && has_letter()
 }

@@ -1,6 +1,5 @@
 //! `apprentice archive` on files of other programs, and other programs on files of ours.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -106,6 +105,7 @@ fn a_digest_that_a_record_lacks_is_worked_out() {
 }
 
 /// A program of the tools with its arguments; `None` where they are not installed.
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn tool(name: &str) -> Option<Command> {
     let Some(folder) = std::env::var_os(TOOLS_VARIABLE) else {
         println!(

@@ -1,5 +1,6 @@
 //! Archives opened through the indexes beside them.
 
+use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,14 +10,13 @@ use super::*;
 fn large() -> (TempDir, PathBuf) {
     // Knuth's MMIX generator: what it gives does not zip.
     let mut state = 1_u64;
-    let body: String = (0..20_000)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            format!("{state:016x}")
-        })
-        .collect();
+    let mut body = String::new();
+    for _ in 0..20_000 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        write!(body, "{state:016x}").unwrap();
+    }
     let pages: Vec<(String, &str)> = (0..8)
         .map(|n| (format!("http://h{n}.example/"), body.as_str()))
         .collect();
