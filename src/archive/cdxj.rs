@@ -6,10 +6,13 @@
 use std::path::Path;
 
 use super::error::{ArchiveError, Damage};
-use super::scan::{self, Answer, Event};
+use super::member::digest_text;
+use super::record::Kind;
+use super::scan::{self, Answer, Digests, Event};
 use crate::url::CanonicalUrl;
 
-/// The lines of the index of all `files`, sorted, and what in the files cannot be read.
+/// The lines of the index of all `files`, sorted, and what in the files cannot be read. A digest that
+/// a record lacks is worked out, over the payload as it was sent, as cdxj-indexer does.
 ///
 /// # Errors
 /// [`ArchiveError::Open`] for a file that cannot be opened, [`ArchiveError::NoFiles`].
@@ -21,7 +24,7 @@ pub fn cdxj<P: AsRef<Path>>(files: &[P]) -> Result<(Vec<String>, Vec<Damage>), A
     for path in files {
         let path = path.as_ref();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let passed = scan::scan(path, &mut |event| match event {
+        let passed = scan::scan(path, Digests::Complete, &mut |event| match event {
             Event::Answer(answer) => index.add(&answer, &name, false),
             Event::Revisit(answer) => index.add(&answer, &name, true),
             Event::Other(place) => index.end_at(place.offset),
@@ -53,8 +56,10 @@ struct Index {
 #[derive(serde::Serialize)]
 struct Fields {
     url: String,
-    mime: String,
-    status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     length: String,
@@ -73,13 +78,22 @@ impl Index {
         };
         let date: String = answer.head.date().unwrap_or_default().chars().collect();
         let digits: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
-        let mime = answer.content_type.as_deref().unwrap_or("unk");
-        let mime = mime.split(';').next().unwrap_or_default().trim();
+        let mime = answer.content_type.as_deref();
+        let mime = mime.map(|mime| mime.split(';').next().unwrap_or_default().trim());
+        let mime = if is_revisit {
+            Some("warc/revisit")
+        } else {
+            mime
+        };
+        let has_status = answer.head.kind != Kind::Resource;
         let fields = Fields {
             url: url.as_str().to_owned(),
-            mime: if is_revisit { "warc/revisit" } else { mime }.to_owned(),
-            status: answer.status.to_string(),
-            digest: answer.head.payload_digest().map(str::to_owned),
+            mime: mime.map(str::to_owned),
+            status: has_status.then(|| answer.status.to_string()),
+            digest: match answer.head.payload_digest() {
+                Some(digest) => Some(digest.to_owned()),
+                None => answer.digest.as_ref().map(digest_text),
+            },
             length: String::new(),
             offset: place.offset.to_string(),
             filename: file.to_owned(),

@@ -118,7 +118,7 @@ impl serde::Serialize for Damage {
 }
 
 /// What is wrong with a record.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
 pub enum Flaw {
     /// Nothing at all.
     #[error("the file is empty")]

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::beside::Stamp;
 use super::error::{ArchiveError, Flaw};
 use super::record::{self, Kind};
 use super::response::ArchivedResponse;
@@ -58,6 +59,14 @@ impl ArchiveFile {
     /// Where the file lies.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The state that the file is in.
+    ///
+    /// # Errors
+    /// What reading it fails with.
+    pub(super) fn stamp(&self) -> io::Result<Stamp> {
+        Stamp::of(&self.file)
     }
 
     /// Reads the answer at `place`, which has to be one for `url`.

@@ -1,13 +1,16 @@
 //! An archive that gives any of its answers at any time.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::beside::{ANSWERS_MAX, Indexes};
 use super::error::{ArchiveError, Damage, Flaw};
 use super::file::ArchiveFile;
 use super::info::{ArchiveInfo, FileInfo};
+use super::limits::DAMAGE_COUNT_MAX;
+use super::listing::{Listed, ListedDamage, Listing};
 use super::response::ArchivedResponse;
-use super::scan::{self, Answer, Event};
+use super::scan::{self, Digests, Event};
 use super::stream::Place;
 use crate::url::{CanonicalUrl, UrlId};
 
@@ -50,15 +53,28 @@ impl Archive {
     /// # Errors
     /// A file that cannot be opened, or that has no readable record at all.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, ArchiveError> {
-        Self::open_watched(paths, &mut |_| {})
+        Self::open_indexed(paths, &Indexes::none())
     }
 
-    /// As [`Archive::open`], telling about every megabyte how far it is.
+    /// As [`Archive::open`]; what the files hold is taken from their `indexes` where these are there,
+    /// and kept there where they are not.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn open_indexed<P: AsRef<Path>>(
+        paths: &[P],
+        indexes: &Indexes,
+    ) -> Result<Self, ArchiveError> {
+        Self::open_watched(paths, indexes, &mut |_| {})
+    }
+
+    /// As [`Archive::open_indexed`], telling about every megabyte how far it is.
     ///
     /// # Errors
     /// As [`Archive::open`].
     pub fn open_watched<P: AsRef<Path>>(
         paths: &[P],
+        indexes: &Indexes,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Self, ArchiveError> {
         if paths.is_empty() {
@@ -83,7 +99,7 @@ impl Archive {
         let bytes_total = sizes.iter().sum();
         let mut before = 0;
         for (number, size) in (0_u16..).zip(sizes) {
-            archive.add_file(number, size, &mut |bytes| {
+            archive.add_file(number, size, indexes, &mut |bytes| {
                 watch(Progress {
                     bytes: before + bytes,
                     bytes_total,
@@ -94,60 +110,107 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Reads the file of this number into the index.
+    /// Takes in the file of this number, from its index or by reading it.
     fn add_file(
         &mut self,
         number: u16,
         size: u64,
+        indexes: &Indexes,
         watch: &mut dyn FnMut(u64),
     ) -> Result<(), ArchiveError> {
         let Some(file) = self.files.get(usize::from(number)) else {
             return Ok(());
         };
         let path = file.path().to_path_buf();
-        let damage_before = self.info.damage.len();
-        let mut records = 0;
-        let mut inside = 0;
-        let passed = scan::scan(&path, &mut |event| match event {
+        let stamp = if indexes.takes(size) {
+            file.stamp().ok()
+        } else {
+            None
+        };
+        let known = stamp.as_ref().and_then(|stamp| indexes.find(&path, stamp));
+        if let Some(listing) = known {
+            for answer in &listing.answers {
+                self.add_answer(number, answer);
+            }
+            self.add_counts(path, &listing)?;
+        } else {
+            let listing = self.read_file(number, &path, stamp.is_some(), watch)?;
+            self.add_counts(path.clone(), &listing)?;
+            if let Some(stamp) = stamp
+                && listing.answers.len() as u64 == listing.answers_total
+            {
+                indexes.keep(&path, &stamp, listing);
+            }
+        }
+        watch(size);
+        Ok(())
+    }
+
+    /// Reads a file. Its answers are listed only if they are `wanted` and not too many.
+    fn read_file(
+        &mut self,
+        number: u16,
+        path: &Path,
+        wanted: bool,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<Listing, ArchiveError> {
+        let mut listing = Listing::default();
+        let passed = scan::scan(path, Digests::AsStored, &mut |event| match event {
             Event::Answer(answer) => {
-                records += 1;
-                inside += u64::from(answer.place.skip > 0);
+                let answer = Listed::new(&answer);
                 self.add_answer(number, &answer);
+                listing.answers_total += 1;
+                listing.answers_inside += u64::from(answer.skip > 0);
+                if wanted && listing.answers.len() < ANSWERS_MAX {
+                    listing.answers.push(answer);
+                }
             }
-            Event::Revisit(_) | Event::Other(_) => {
-                records += 1;
-                self.info.other_records += 1;
-            }
+            Event::Revisit(_) | Event::Other(_) => listing.others += 1,
             Event::Damage(place, flaw) => {
-                self.info
-                    .count_damage(Damage::new(&path, place.offset, flaw));
+                listing.unparsable += 1;
+                if listing.damage.len() < DAMAGE_COUNT_MAX {
+                    listing.damage.push(ListedDamage::new(place.offset, &flaw));
+                }
             }
             Event::Progress(bytes) => watch(bytes),
         })
         .map_err(|cause| ArchiveError::Open {
-            path: path.clone(),
+            path: path.to_path_buf(),
             cause,
         })?;
-        watch(size);
+        listing.zipped = passed.zipped;
+        listing.bytes = passed.bytes;
+        Ok(listing)
+    }
+
+    /// Counts what the file at `path` holds beside its answers.
+    fn add_counts(&mut self, path: PathBuf, listing: &Listing) -> Result<(), ArchiveError> {
+        let records = listing.answers_total + listing.others;
+        let mut damage = listing.damage.iter().filter_map(|damage| {
+            let flaw = damage.flaw()?;
+            Some(Damage::new(&path, damage.offset, flaw))
+        });
         if records == 0 {
-            let first = self.info.damage.get(damage_before);
-            let flaw = first.map_or(Flaw::Empty, |damage| damage.flaw.clone());
+            let flaw = damage.next().map_or(Flaw::Empty, |damage| damage.flaw);
             return Err(ArchiveError::NotWarc { path, flaw });
         }
+        let room = DAMAGE_COUNT_MAX.saturating_sub(self.info.damage.len());
+        self.info.damage.extend(damage.take(room));
+        self.info.unparsable += listing.unparsable;
+        self.info.other_records += listing.others;
         self.info.records += records;
         self.info.files.push(FileInfo {
             path,
-            bytes: passed.bytes,
-            zipped: passed.zipped,
+            bytes: listing.bytes,
+            zipped: listing.zipped,
             records,
-            answers_inside_members: inside,
+            answers_inside_members: listing.answers_inside,
         });
         Ok(())
     }
 
-    fn add_answer(&mut self, file: u16, answer: &Answer) {
-        let target = answer.head.target().unwrap_or_default();
-        let Ok(url) = CanonicalUrl::parse(target) else {
+    fn add_answer(&mut self, file: u16, answer: &Listed) {
+        let Ok(url) = CanonicalUrl::parse(&answer.target) else {
             self.info.bad_urls += 1;
             return;
         };
@@ -160,7 +223,10 @@ impl Archive {
         self.by_id.insert(url.id(), next);
         self.urls.push_str(url.as_str());
         self.entries.push(Entry {
-            place: answer.place,
+            place: Place {
+                offset: answer.offset,
+                skip: answer.skip,
+            },
             url_end: self.urls.len(),
             file,
         });

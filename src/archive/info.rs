@@ -6,13 +6,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::error::Damage;
-use super::limits::DAMAGE_COUNT_MAX;
-use super::scan::Answer;
+use super::listing::Listed;
 use crate::clock::Timestamp;
 use crate::url::CanonicalUrl;
-
-/// The longest content type that is counted under its own name, in bytes.
-const TYPE_BYTES_MAX: usize = 100;
 
 /// What an archive holds. Hosts, statuses and content types count pages, so that each sums to
 /// [`pages`](Self::pages).
@@ -76,52 +72,32 @@ impl ArchiveInfo {
         hosts
     }
 
-    pub(super) fn count_page(&mut self, url: &CanonicalUrl, answer: &Answer) {
+    pub(super) fn count_page(&mut self, url: &CanonicalUrl, answer: &Listed) {
         self.pages += 1;
-        self.page_bytes += answer.head.length;
-        *self.hosts.entry(url.host_key().to_string()).or_default() += 1;
-        *self.statuses.entry(answer.status).or_default() += 1;
-        let content_type = answer.content_type.as_deref().unwrap_or_default();
-        let essence = essence(content_type);
-        *self.content_types.entry(essence).or_default() += 1;
-        if let Some(date) = answer.head.date().and_then(parse_date) {
+        self.page_bytes += answer.length;
+        count_one(&mut self.hosts, url.host_key().as_str());
+        let status = u16::try_from(answer.status).unwrap_or_default();
+        *self.statuses.entry(status).or_default() += 1;
+        count_one(&mut self.content_types, &answer.content_type);
+        if let Some(date) = answer.date.map(Timestamp) {
             self.first = Some(self.first.map_or(date, |first| first.min(date)));
             self.last = Some(self.last.map_or(date, |last| last.max(date)));
         }
     }
+}
 
-    pub(super) fn count_damage(&mut self, damage: Damage) {
-        self.unparsable += 1;
-        if self.damage.len() < DAMAGE_COUNT_MAX {
-            self.damage.push(damage);
+fn count_one(counts: &mut BTreeMap<String, u64>, name: &str) {
+    match counts.get_mut(name) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(name.to_owned(), 1);
         }
     }
-}
-
-/// A content type without its parameters.
-fn essence(content_type: &str) -> String {
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    if essence.len() > TYPE_BYTES_MAX {
-        return "(overlong)".to_owned();
-    }
-    essence.to_ascii_lowercase()
-}
-
-fn parse_date(text: &str) -> Option<Timestamp> {
-    let moment: jiff::Timestamp = text.parse().ok()?;
-    Some(Timestamp(moment.as_millisecond()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn content_types_are_counted_without_parameters_and_case() {
-        assert_eq!(essence("Text/HTML; charset=utf-8"), "text/html");
-        assert_eq!(essence(""), "");
-        assert_eq!(essence(&"x".repeat(1000)), "(overlong)");
-    }
 
     #[test]
     fn hosts_are_listed_by_size_then_by_name() {
@@ -131,12 +107,5 @@ mod tests {
             ..ArchiveInfo::default()
         };
         assert_eq!(info.hosts_by_pages(), [("c", 9), ("a", 2), ("b", 2)]);
-    }
-
-    #[test]
-    fn dates_of_both_versions_are_read() {
-        assert_eq!(parse_date("1970-01-01T00:00:01Z"), Some(Timestamp(1000)));
-        assert_eq!(parse_date("1970-01-01T00:00:01.25Z"), Some(Timestamp(1250)));
-        assert_eq!(parse_date("19700101000001"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! How is it kept for others? WARC in and out, and an archive served as a proxy.
 
+mod beside;
 mod cdxj;
 mod counted;
 mod decode;
@@ -11,6 +12,7 @@ mod info;
 mod keeper;
 mod kept;
 mod limits;
+mod listing;
 mod member;
 mod proxy;
 mod record;
@@ -21,6 +23,7 @@ mod stream;
 mod web;
 mod writer;
 
+pub use beside::Indexes;
 pub use cdxj::cdxj;
 pub use error::{ArchiveError, Damage, Flaw};
 pub use index::{Archive, Progress};

@@ -63,14 +63,11 @@ impl Head {
 pub(super) fn next_record<R: Read>(
     stream: &mut Stream<R>,
 ) -> Result<Option<(Place, Head)>, (Place, Flaw)> {
-    let here = Place {
-        offset: stream.position(),
-        skip: 0,
-    };
-    skip_gap(stream).map_err(|flaw| (here, flaw))?;
-    let place = stream.place().map_err(|error| (here, error.into()))?;
-    let Some(place) = place else {
-        return Ok(None);
+    let found = skip_gap(stream).and_then(|()| Ok(stream.place()?));
+    let place = match found {
+        Ok(Some(place)) => place,
+        Ok(None) => return Ok(None),
+        Err(flaw) => return Err((stream.start(), flaw)),
     };
     match read_head(stream) {
         Ok(head) => Ok(Some((place, head))),

@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use sha1::{Digest, Sha1};
+
 use super::error::Flaw;
 use super::headers;
 use super::limits::{RECORD_BYTES_MAX, RESYNC_COUNT_MAX};
@@ -25,6 +27,17 @@ pub(super) struct Answer {
     pub(super) status: u16,
     /// The content type of the answer (not of the record).
     pub(super) content_type: Option<String>,
+    /// Of the payload, if the record lacks it and it was asked for.
+    pub(super) digest: Option<[u8; 20]>,
+}
+
+/// What a pass works out beside what stands in the headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Digests {
+    /// Nothing.
+    AsStored,
+    /// The SHA-1 of each payload whose record does not name it.
+    Complete,
 }
 
 /// What a pass meets.
@@ -52,7 +65,11 @@ pub(super) struct Passed {
 ///
 /// # Errors
 /// What opening the file fails with; everything later is an [`Event::Damage`].
-pub(super) fn scan(path: &Path, report: &mut dyn FnMut(Event)) -> io::Result<Passed> {
+pub(super) fn scan(
+    path: &Path,
+    digests: Digests,
+    report: &mut dyn FnMut(Event),
+) -> io::Result<Passed> {
     let mut start = 0;
     let mut resyncs = 0;
     loop {
@@ -60,7 +77,7 @@ pub(super) fn scan(path: &Path, report: &mut dyn FnMut(Event)) -> io::Result<Pas
         file.seek(SeekFrom::Start(start))?;
         let mut stream = Stream::new(file, start, READ_BYTES)?;
         let zipped = stream.is_zipped();
-        let broken = pass(&mut stream, report);
+        let broken = pass(&mut stream, digests, report);
         let passed = Passed {
             zipped: zipped || start > 0,
             bytes: stream.position(),
@@ -82,12 +99,16 @@ pub(super) fn scan(path: &Path, report: &mut dyn FnMut(Event)) -> io::Result<Pas
 }
 
 /// Reads records until the end (`None`) or until the stream itself is broken (the place).
-fn pass<R: Read>(stream: &mut Stream<R>, report: &mut dyn FnMut(Event)) -> Option<Place> {
+fn pass<R: Read>(
+    stream: &mut Stream<R>,
+    digests: Digests,
+    report: &mut dyn FnMut(Event),
+) -> Option<Place> {
     let mut reported = stream.position();
     loop {
         let (place, flaw) = match record::next_record(stream) {
             Ok(None) => return None,
-            Ok(Some((place, head))) => match take_record(stream, place, head) {
+            Ok(Some((place, head))) => match take_record(stream, digests, place, head) {
                 Ok(event) => {
                     report(event);
                     if stream.position() - reported >= 1 << 20 {
@@ -114,12 +135,25 @@ fn pass<R: Read>(stream: &mut Stream<R>, report: &mut dyn FnMut(Event)) -> Optio
 }
 
 /// Reads the rest of a record. A flaw means that what follows is not to be trusted either.
-fn take_record<R: Read>(stream: &mut Stream<R>, place: Place, head: Head) -> Result<Event, Flaw> {
+fn take_record<R: Read>(
+    stream: &mut Stream<R>,
+    digests: Digests,
+    place: Place,
+    head: Head,
+) -> Result<Event, Flaw> {
     let length = head.length;
     let mut block = stream.by_ref().take(length);
     let http = match head.kind {
         Kind::Response | Kind::Revisit => Some(response::read_http_head(&mut block)),
         Kind::Resource | Kind::Other => None,
+    };
+    let is_missing = digests == Digests::Complete
+        && matches!(head.kind, Kind::Response | Kind::Resource)
+        && head.payload_digest().is_none();
+    let digest = if is_missing {
+        Some(read_digest(&mut block)?)
+    } else {
+        None
     };
     let left = block.limit();
     let passed = stream.skip(left)?;
@@ -150,12 +184,27 @@ fn take_record<R: Read>(stream: &mut Stream<R>, place: Place, head: Head) -> Res
         head,
         status,
         content_type,
+        digest,
     };
     Ok(if is_revisit {
         Event::Revisit(answer)
     } else {
         Event::Answer(answer)
     })
+}
+
+/// The SHA-1 of all that is left.
+fn read_digest<R: BufRead>(block: &mut R) -> io::Result<[u8; 20]> {
+    let mut hash = Sha1::new();
+    loop {
+        let ahead = block.fill_buf()?;
+        if ahead.is_empty() {
+            return Ok(hash.finalize().into());
+        }
+        hash.update(ahead);
+        let length = ahead.len();
+        block.consume(length);
+    }
 }
 
 /// The offset of the next gzip member at or after `from` (RFC 1952, 2.3.1: its magic, method

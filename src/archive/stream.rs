@@ -124,6 +124,16 @@ impl<R: Read> Stream<R> {
         !matches!(self.layer, Layer::Plain(_))
     }
 
+    /// Where the present gzip member begins, or how far a plain file was read: the place to name when
+    /// the next bytes cannot be had.
+    pub(super) fn start(&self) -> Place {
+        let offset = match &self.layer {
+            Layer::Plain(input) => input.position,
+            Layer::Gzip(_) | Layer::End(_) => self.place.offset,
+        };
+        Place { offset, skip: 0 }
+    }
+
     /// Bytes of the file that were taken in.
     pub(super) fn position(&self) -> u64 {
         match &self.layer {
@@ -140,6 +150,7 @@ impl<R: Read> Stream<R> {
             return Ok(false);
         };
         let mut input = decoder.into_inner();
+        self.place.offset = input.position;
         let ahead = input.fill_buf()?;
         if ahead.is_empty() {
             return Ok(false);
@@ -148,7 +159,6 @@ impl<R: Read> Stream<R> {
             let what = "what follows a gzip member is not another one";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        self.place.offset = input.position;
         self.taken = 0;
         self.members += 1;
         self.layer = Layer::Gzip(Box::new(GzDecoder::new(input)));

@@ -193,6 +193,9 @@ fn failure_record(failure: &FailureBooking) -> v1::FailureRecord {
         is_final: failure.is_final,
         frozen: failure.frozen.as_deref().map(learned::frozen_record),
         is_lesson: failure.is_lesson,
+        warc_file: failure.kept.as_ref().map_or(0, |kept| kept.file),
+        warc_offset: failure.kept.as_ref().map_or(0, |kept| kept.offset),
+        warc_end: failure.kept.as_ref().map_or(0, |kept| kept.end),
     }
 }
 
@@ -203,6 +206,9 @@ fn redirect_record(redirect: &RedirectBooking) -> v1::RedirectRecord {
         target: redirect.target.as_str().to_owned(),
         hops: u32::from(redirect.hops),
         refusal: refusal_number(redirect.refusal),
+        warc_file: redirect.kept.as_ref().map_or(0, |kept| kept.file),
+        warc_offset: redirect.kept.as_ref().map_or(0, |kept| kept.offset),
+        warc_end: redirect.kept.as_ref().map_or(0, |kept| kept.end),
     }
 }
 

@@ -184,6 +184,8 @@ pub struct FailureBooking {
     pub frozen: Option<Box<Frozen>>,
     /// The apprentice has learned it as a page of relevance 0.
     pub is_lesson: bool,
+    /// As in [`PageBooking::kept`].
+    pub kept: Option<Box<Kept>>,
 }
 
 /// A redirect: the lease ends, the target enters the frontier with the same references.
@@ -199,6 +201,8 @@ pub struct RedirectBooking {
     pub hops: u16,
     /// Why the target was not taken in, if it was not.
     pub refusal: Option<Refusal>,
+    /// As in [`PageBooking::kept`].
+    pub kept: Option<Box<Kept>>,
 }
 
 /// A waiting link was struck off.
@@ -433,6 +437,16 @@ impl Event {
         match self {
             Self::Page(page) => Some(Some(page.judgement.log_odds)),
             Self::Failure(failure) if failure.is_final => Some(None),
+            _ => None,
+        }
+    }
+
+    /// Where its exchange stands among the crawl's WARC files, if it has one and is kept.
+    pub fn kept(&self) -> Option<&Kept> {
+        match self {
+            Self::Page(page) => page.kept.as_deref(),
+            Self::Failure(failure) => failure.kept.as_deref(),
+            Self::Redirect(redirect) => redirect.kept.as_deref(),
             _ => None,
         }
     }

@@ -1,5 +1,7 @@
 //! `apprentice archive`
 
+mod charsets;
+
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,12 +11,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Subcommand;
+use etcetera::BaseStrategy;
 use tokio::net::TcpListener;
 
 use super::output::{say, say_json, table};
 use super::words::{count, moment};
 use crate::archive::{
-    Archive, ArchiveError, ArchiveInfo, ArchiveLibrary, Authority, ProxyLimits, cdxj, serve,
+    Archive, ArchiveError, ArchiveInfo, ArchiveLibrary, Authority, Indexes, ProxyLimits, cdxj,
+    serve,
 };
 
 /// The subcommands.
@@ -34,6 +38,10 @@ pub(super) struct Info {
     /// WARC files, gzipped or not
     #[arg(required = true)]
     files: Vec<PathBuf>,
+
+    /// Read the pages and say which character sets they are in, and how that was found
+    #[arg(long)]
+    charsets: bool,
 
     /// Print everything as JSON
     #[arg(long)]
@@ -78,11 +86,24 @@ pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
 
 /// Opens an archive and says what of it is damaged. Blocks.
 pub(super) fn open(files: &[PathBuf]) -> Result<Archive, ArchiveError> {
-    let archive = Archive::open(files)?;
+    let archive = Archive::open_indexed(files, &indexes())?;
     for damage in &archive.info().damage {
         tracing::warn!("{damage}");
     }
     Ok(archive)
+}
+
+/// Where indexes are kept, as the environment says.
+fn indexes() -> Indexes {
+    match std::env::var_os("APPRENTICE_INDEX") {
+        Some(place) if place == "none" => Indexes::none(),
+        Some(folder) if !folder.is_empty() => Indexes::within(folder.into()),
+        _ => {
+            let dirs = etcetera::choose_base_strategy();
+            let caches = dirs.map(|dirs| dirs.cache_dir().join("apprentice")).ok();
+            Indexes::beside(caches)
+        }
+    }
 }
 
 async fn open_off_the_runtime(files: Vec<PathBuf>) -> anyhow::Result<Archive> {
@@ -91,6 +112,16 @@ async fn open_off_the_runtime(files: Vec<PathBuf>) -> anyhow::Result<Archive> {
 
 async fn info(args: Info) -> anyhow::Result<ExitCode> {
     let archive = open_off_the_runtime(args.files).await?;
+    if args.charsets {
+        let reading = tokio::task::spawn_blocking(move || charsets::of_archive(&archive));
+        let rows = reading.await??;
+        if args.json {
+            say_json(&rows)?;
+        } else {
+            say(&charsets::render(rows))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
         say_json(archive.info())?;
     } else {

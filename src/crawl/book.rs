@@ -191,6 +191,7 @@ pub(super) fn of_redirect(
         target: redirect.target,
         hops,
         refusal,
+        kept: None,
     })
 }
 
@@ -198,14 +199,19 @@ pub(super) fn of_redirect(
 pub(super) fn of_failure(facts: LeaseFacts, error: &FetchError, is_final: bool) -> Event {
     Event::Failure(FailureBooking {
         lease: facts,
-        cause: match error {
-            // 404 and 500 are different troubles to whoever looks at the counts.
-            FetchError::Status { code, .. } => format!("status-{code}"),
-            error => error.name().to_owned(),
-        },
+        cause: cause(error),
         message: error.to_string(),
         is_final,
         frozen: None,
         is_lesson: false,
+        kept: None,
     })
+}
+
+/// What a failure is called: 404 and 500 are different troubles to whoever looks at the counts.
+pub(super) fn cause(error: &FetchError) -> String {
+    match error {
+        FetchError::Status { code, .. } => format!("status-{code}"),
+        error => error.name().to_owned(),
+    }
 }

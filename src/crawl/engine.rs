@@ -197,8 +197,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             if let (Event::State(state), true) = (&event, self.created_at.0 == 0) {
                 self.created_at = state.at;
             }
+            self.kept_last = event.kept().copied().or(self.kept_last);
             if let Event::Page(page) = &event {
-                self.kept_last = page.kept.as_deref().copied().or(self.kept_last);
                 self.copies.add(seq, page);
             }
             self.frontier.admit(seq, &event);

@@ -55,11 +55,35 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         let parent = found_on(self.store.as_ref(), facts.references.first())?;
         let judgement = judgement(&self.spec, &judged.verdict, facts, parent);
+        self.write_records(*page, &judgement)
+    }
+
+    /// Keeps an answer that brought no page, if pages are kept; `outcome` is what came of it.
+    pub(super) fn keep_other(
+        &mut self,
+        records: Option<Box<KeptPage>>,
+        facts: &LeaseFacts,
+        outcome: &str,
+    ) -> Result<Option<Box<Kept>>, EngineError> {
+        let Some(records) = records else {
+            return Ok(None);
+        };
+        let parent = found_on(self.store.as_ref(), facts.references.first())?;
+        let mut fields = found(facts, parent);
+        fields.push(("apprentice-outcome", outcome.to_owned()));
+        self.write_records(*records, &fields)
+    }
+
+    fn write_records(
+        &mut self,
+        page: KeptPage,
+        fields: &[(&'static str, String)],
+    ) -> Result<Option<Box<Kept>>, EngineError> {
         let now = self.bench.clock.now();
         let Some(keeper) = &mut self.keeper else {
             return Ok(None);
         };
-        let at = keeper.keep(*page, &judgement, now)?;
+        let at = keeper.keep(page, fields, now)?;
         Ok(Some(Box::new(Kept {
             file: at.file,
             offset: at.offset,
@@ -122,16 +146,24 @@ fn judgement(
     facts: &LeaseFacts,
     parent: String,
 ) -> Vec<(&'static str, String)> {
+    let mut fields = found(facts, parent);
+    fields.extend([
+        ("apprentice-topic", spec.topics.join(", ")),
+        ("apprentice-relevance", verdict.relevance().to_string()),
+        ("apprentice-log-odds", verdict.log_odds.to_string()),
+        ("apprentice-critic-version", verdict.version.to_string()),
+    ]);
+    fields
+}
+
+/// What a metadata record says of how a URL was come by.
+fn found(facts: &LeaseFacts, parent: String) -> Vec<(&'static str, String)> {
     let mut fields = Vec::new();
     if !parent.is_empty() {
         fields.push(("via", parent));
     }
     fields.extend([
         ("hopsFromSeed", facts.depth.to_string()),
-        ("apprentice-topic", spec.topics.join(", ")),
-        ("apprentice-relevance", verdict.relevance().to_string()),
-        ("apprentice-log-odds", verdict.log_odds.to_string()),
-        ("apprentice-critic-version", verdict.version.to_string()),
         ("apprentice-priority", facts.priority.to_string()),
     ]);
     fields

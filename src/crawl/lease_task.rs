@@ -39,8 +39,8 @@ pub(super) enum Done {
     Page(Box<JudgedPage>),
     /// A page without a verdict, for its judge is elsewhere; and as that is shown it.
     Read(Box<(ReadPage, v1::JudgePage)>),
-    Redirect(Redirect),
-    Failure(FetchError),
+    Redirect(Redirect, Option<Box<KeptPage>>),
+    Failure(FetchError, Option<Box<KeptPage>>),
     /// robots.txt of the link's host, and the pages that its sitemaps name if they were asked for; the
     /// link itself was not.
     Robots(RobotsAnswer, Vec<CanonicalUrl>),
@@ -54,8 +54,8 @@ impl Done {
         match self {
             Self::Page(page) => page.read.response.answer_time,
             Self::Read(page) => page.0.response.answer_time,
-            Self::Redirect(redirect) => redirect.answer_time,
-            Self::Failure(_) | Self::Robots(..) | Self::NotAsked => Duration::ZERO,
+            Self::Redirect(redirect, _) => redirect.answer_time,
+            Self::Failure(..) | Self::Robots(..) | Self::NotAsked => Duration::ZERO,
         }
     }
 }
@@ -123,15 +123,15 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let recorder = request.recorder.clone();
         let outcome = self.source.fetch(request).await;
         let at = self.clock.now();
+        let exchange = recorder.and_then(|recorder| recorder.take());
+        let exchange = exchange.map(|exchange| (exchange, at));
         let done = match outcome {
             Outcome::Response(response) => {
-                let exchange = recorder.and_then(|recorder| recorder.take());
-                let exchange = exchange.map(|exchange| (exchange, at));
                 self.read(&url, response, exchange, reading, lease.depth)
                     .await
             }
-            Outcome::Redirect(redirect) => Done::Redirect(redirect),
-            Outcome::Failure(error) => Done::Failure(error),
+            Outcome::Redirect(redirect) => Done::Redirect(redirect, records(&url, exchange).await),
+            Outcome::Failure(error) => Done::Failure(error, records(&url, exchange).await),
         };
         Finished {
             lease,
@@ -152,7 +152,8 @@ impl<S: Source, C: Clock> Workbench<S, C> {
         let kind = DocumentKind::of(response.content_type.as_deref(), &response.body);
         let Some(kind) = kind else {
             let content_type = response.content_type.unwrap_or_default();
-            return Done::Failure(FetchError::ContentType(content_type));
+            let kept = records(url, exchange).await;
+            return Done::Failure(FetchError::ContentType(content_type), kept);
         };
         // The semaphore is never closed, so that there is always a permit in the end.
         let _permit = self.parsers.acquire().await;
@@ -172,6 +173,18 @@ impl<S: Source, C: Clock> Workbench<S, C> {
             Err(_) => Done::NotAsked,
         }
     }
+}
+
+/// The records of what brought no page, made off the runtime as they are zipped.
+async fn records(
+    url: &CanonicalUrl,
+    exchange: Option<(Exchange, Timestamp)>,
+) -> Option<Box<KeptPage>> {
+    let (exchange, at) = exchange?;
+    let url = url.clone();
+    let made = tokio::task::spawn_blocking(move || records_of(&url, &exchange, at));
+    // The runtime goes down: nobody will take them.
+    made.await.unwrap_or_default()
 }
 
 fn read_page(

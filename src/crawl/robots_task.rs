@@ -88,7 +88,7 @@ impl<S: Source, C: Clock> Workbench<S, C> {
                 Done::Robots(answer, pages)
             }
             Asked::Answer(answer) => Done::Robots(answer, Vec::new()),
-            Asked::Forbidden(address) => Done::Failure(FetchError::Address(address)),
+            Asked::Forbidden(address) => Done::Failure(FetchError::Address(address), None),
             Asked::NotAsked => Done::NotAsked,
         };
         Finished {

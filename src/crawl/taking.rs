@@ -11,12 +11,21 @@ use super::lease_task::{Done, Finished, JudgedPage};
 use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::delay_owed;
 use crate::apprentice::LinkScorer;
+use crate::archive::KeptPage;
 use crate::booking::{Event, HostFacts, LeaseFacts, Refusal, SeedsEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{Origin, RobotsAnswer};
 use crate::fetch::{FetchError, GiveUp, Source};
 use crate::frontier::Lease;
 use crate::url::CanonicalUrl;
+
+/// A fetch that brought no page.
+struct Failed {
+    url: CanonicalUrl,
+    error: FetchError,
+    /// Of its exchange, if there was one and it is kept.
+    records: Option<Box<KeptPage>>,
+}
 
 /// The priority of what a sitemap names: log odds of 0, for nothing is known of it.
 const SITEMAP_PRIORITY: f32 = 0.0;
@@ -86,18 +95,28 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 // What was prepared is learned when the verdict comes.
                 return Ok(());
             }
-            Done::Redirect(redirect) => {
+            Done::Redirect(redirect, records) => {
                 let facts = book::lease_facts(&lease, url, finished_at, next_at);
                 let hops = lease.hops.saturating_add(1);
-                let event =
+                let kept =
+                    self.keep_other(records, &facts, &format!("status-{}", redirect.status))?;
+                let mut event =
                     self.with_intake(|intake, _| book::of_redirect(facts, redirect, hops, intake));
                 lease.host.release(finished_at, next_at);
-                if let Event::Redirect(redirect) = &event {
+                if let Event::Redirect(redirect) = &mut event {
+                    redirect.kept = kept;
                     self.note_redirect(redirect);
                 }
                 self.append(event);
             }
-            Done::Failure(error) => self.book_failure(lease, url, &error, finished_at, next_at)?,
+            Done::Failure(error, records) => {
+                let failed = Failed {
+                    url,
+                    error,
+                    records,
+                };
+                self.book_failure(lease, failed, finished_at, next_at)?;
+            }
         }
         self.forget_prepared(number);
         Ok(())
@@ -131,11 +150,15 @@ impl<S: Source, C: Clock> Engine<S, C> {
     fn book_failure(
         &mut self,
         lease: Lease,
-        url: CanonicalUrl,
-        error: &FetchError,
+        failed: Failed,
         finished_at: Timestamp,
         next_at: Timestamp,
     ) -> Result<(), EngineError> {
+        let Failed {
+            url,
+            error,
+            records,
+        } = failed;
         if matches!(error, FetchError::Address(_)) {
             self.refuse(lease, url, Refusal::Address, finished_at);
             return Ok(());
@@ -150,11 +173,16 @@ impl<S: Source, C: Clock> Engine<S, C> {
             None => Some(self.take_prepared(lease.number, &facts)?),
             Some(_) => None,
         };
-        let mut event = book::of_failure(facts, error, wait.is_none());
-        let is_lesson = prepared.is_some() && self.spec.labels.teaches(error);
-        if let (Event::Failure(failure), Some(prepared)) = (&mut event, &prepared) {
-            failure.frozen = prepared.frozen.clone().map(Box::new);
+        // Of what is tried again only the last answer is kept.
+        let records = records.filter(|_| wait.is_none());
+        let kept = self.keep_other(records, &facts, &book::cause(&error))?;
+        let mut event = book::of_failure(facts, &error, wait.is_none());
+        let is_lesson = prepared.is_some() && self.spec.labels.teaches(&error);
+        if let Event::Failure(failure) = &mut event {
+            let frozen = prepared.as_ref().and_then(|known| known.frozen.clone());
+            failure.frozen = frozen.map(Box::new);
             failure.is_lesson = is_lesson && failure.frozen.is_some();
+            failure.kept = kept;
         }
         let gives_up_host = wait.is_none() && error.policy().give_up == GiveUp::Host;
         let host = lease.host.host().clone();

@@ -131,6 +131,7 @@ fn sample(n: u64) -> Event {
             target: url(&format!("http://c.test/{n}")),
             hops: 1,
             refusal: None,
+            kept: None,
         }),
         2 => Event::HostFacts(HostFacts {
             host: HostKey::from_stored("a.test"),

@@ -17,26 +17,83 @@ const DETECTION_BYTES: usize = 16 * 1024;
 /// ASCII bytes left before the first other one when a window for the detector is cut: a tag or so.
 const DETECTION_LEAD: usize = 256;
 
-/// The text of `body` and the name of its character set; what is malformed becomes U+FFFD.
+/// How the character set of a page was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CharsetWay {
+    /// By a byte order mark.
+    Mark,
+    /// By the Content-Type header.
+    Header,
+    /// By the page's own `meta` or XML declaration.
+    Page,
+    /// Nothing names it, and all its bytes are UTF-8 (or ASCII).
+    Valid,
+    /// Nothing names it: by how often which bytes stand beside each other.
+    Guess,
+}
+
+impl CharsetWay {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mark => "mark",
+            Self::Header => "header",
+            Self::Page => "page",
+            Self::Valid => "valid",
+            Self::Guess => "guess",
+        }
+    }
+}
+
+/// The character set of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Charset {
+    /// The name of its encoding, as the Encoding standard has it.
+    pub name: &'static str,
+    /// How it was found.
+    pub way: CharsetWay,
+    /// Some bytes mean nothing in it: the page is broken, or the character set is another.
+    pub is_malformed: bool,
+}
+
+/// The text of `body` and its character set; what is malformed becomes U+FFFD.
 pub(super) fn decode<'a>(
     body: &'a [u8],
     content_type: Option<&str>,
     kind: DocumentKind,
-) -> (Cow<'a, str>, &'static str) {
+) -> (Cow<'a, str>, Charset) {
+    let (encoding, way, mark_bytes) = choose(body, content_type, kind);
+    let (text, is_malformed) = encoding.decode_without_bom_handling(&body[mark_bytes..]);
+    let charset = Charset {
+        name: encoding.name(),
+        way,
+        is_malformed,
+    };
+    (text, charset)
+}
+
+/// The encoding, how it was found, and the bytes of the mark.
+fn choose(
+    body: &[u8],
+    content_type: Option<&str>,
+    kind: DocumentKind,
+) -> (&'static Encoding, CharsetWay, usize) {
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(body) {
-        let (text, _) = encoding.decode_without_bom_handling(&body[mark_bytes..]);
-        return (text, encoding.name());
+        return (encoding, CharsetWay::Mark, mark_bytes);
     }
-    let encoding = content_type
+    let by_header = content_type
         .and_then(header_label)
-        .and_then(|label| known(label.as_bytes()))
-        .or_else(|| match kind {
-            DocumentKind::Html => prescan::declared(body, declared),
-            DocumentKind::Text => None,
-        })
-        .unwrap_or_else(|| guess(body));
-    let (text, _) = encoding.decode_without_bom_handling(body);
-    (text, encoding.name())
+        .and_then(|label| known(label.as_bytes()));
+    if let Some(encoding) = by_header {
+        return (encoding, CharsetWay::Header, 0);
+    }
+    if kind == DocumentKind::Html
+        && let Some(encoding) = prescan::declared(body, declared)
+    {
+        return (encoding, CharsetWay::Page, 0);
+    }
+    let (encoding, way) = guess(body);
+    (encoding, way, 0)
 }
 
 /// The `charset` parameter of a Content-Type header.
@@ -65,12 +122,12 @@ fn declared(label: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-fn guess(body: &[u8]) -> &'static Encoding {
+fn guess(body: &[u8]) -> (&'static Encoding, CharsetWay) {
     let has_escapes = body.contains(&0x1B);
     match std::str::from_utf8(body) {
-        Ok(_) if !has_escapes => return UTF_8,
+        Ok(_) if !has_escapes => return (UTF_8, CharsetWay::Valid),
         // Cut in the middle of a character.
-        Err(error) if error.error_len().is_none() => return UTF_8,
+        Err(error) if error.error_len().is_none() => return (UTF_8, CharsetWay::Valid),
         _ => {}
     }
     let first = body
@@ -83,9 +140,9 @@ fn guess(body: &[u8]) -> &'static Encoding {
     let encoding = detector.guess(None, Utf8Detection::Allow);
     // Escapes without Japanese (a terminal's log) stay what they are.
     if encoding != ISO_2022_JP && std::str::from_utf8(body).is_ok() {
-        return UTF_8;
+        return (UTF_8, CharsetWay::Valid);
     }
-    encoding
+    (encoding, CharsetWay::Guess)
 }
 
 #[cfg(test)]
@@ -94,8 +151,8 @@ mod tests {
     use super::*;
 
     fn read(body: &[u8], header: Option<&str>) -> (String, &'static str) {
-        let (text, name) = decode(body, header, Html);
-        (text.into_owned(), name)
+        let (text, charset) = decode(body, header, Html);
+        (text.into_owned(), charset.name)
     }
 
     #[test]
@@ -168,8 +225,22 @@ mod tests {
     }
 
     #[test]
+    fn the_way_and_what_is_malformed_are_told() {
+        for (body, header, way, is_malformed) in [
+            (&b"\xef\xbb\xbfx"[..], None, CharsetWay::Mark, false),
+            (b"\xe4", Some("a/b;charset=utf-8"), CharsetWay::Header, true),
+            (b"<meta charset=koi8-r>", None, CharsetWay::Page, false),
+            (b"plain", None, CharsetWay::Valid, false),
+            (b"na\xefve caf\xe9", None, CharsetWay::Guess, false),
+        ] {
+            let (_, charset) = decode(body, header, Html);
+            assert_eq!((charset.way, charset.is_malformed), (way, is_malformed));
+        }
+    }
+
+    #[test]
     fn plain_text_declares_nothing() {
-        assert_eq!(decode(b"<meta charset=koi8-r>", None, Text).1, "UTF-8");
+        assert_eq!(decode(b"<meta charset=koi8-r>", None, Text).1.name, "UTF-8");
     }
 
     #[test]

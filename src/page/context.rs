@@ -134,27 +134,36 @@ fn attributes(link: &Element) -> Vec<String> {
         ("id", local_name!("id")),
         ("class", local_name!("class")),
     ];
-    let tokens = attributes.iter().flat_map(|(name, attribute)| {
-        let value = link.attribute(attribute).unwrap_or_default();
-        let tokens = value.split_ascii_whitespace();
-        tokens.map(move |token| format!("{name}:{}", without_digits(token)))
-    });
-    tokens.take(ATTRIBUTES_MAX).collect()
+    let mut tokens = Vec::new();
+    for (name, attribute) in attributes {
+        let value = link.attribute(&attribute).unwrap_or_default();
+        for token in value.split_ascii_whitespace() {
+            if tokens.len() == ATTRIBUTES_MAX {
+                return tokens;
+            }
+            tokens.push(without_digits(name, token));
+        }
+    }
+    tokens
 }
 
-/// A token in small letters, each number in it as `#`: `menu-item-17` is one of many.
-fn without_digits(token: &str) -> String {
-    let mut text = String::with_capacity(token.len().min(TOKEN_BYTES_MAX));
+/// The name of an attribute and a token of it in small letters, each number in it as `#`:
+/// `menu-item-17` is one of many.
+fn without_digits(name: &str, token: &str) -> String {
+    let mut text = String::with_capacity(name.len() + 1 + token.len().min(TOKEN_BYTES_MAX));
+    text.push_str(name);
+    text.push(':');
+    let head = text.len();
     for c in token.chars() {
         let c = if c.is_ascii_digit() {
             '#'
         } else {
             c.to_ascii_lowercase()
         };
-        if c == '#' && text.ends_with('#') {
+        if c == '#' && text[head..].ends_with('#') {
             continue;
         }
-        if text.len() + c.len_utf8() > TOKEN_BYTES_MAX {
+        if text.len() - head + c.len_utf8() > TOKEN_BYTES_MAX {
             break;
         }
         text.push(c);

@@ -18,6 +18,9 @@ use html5ever::{LocalName, TokenizerResult, local_name};
 use super::PageLimits;
 use super::arena::{Arena, Handle, Tree};
 
+/// Bytes of the text that are copied at once.
+const BLOCK_BYTES: usize = 1 << 20;
+
 /// Bytes fed at once; between two pieces the guard is asked whether a tag is still open.
 const PIECE_BYTES: usize = 2048;
 
@@ -50,34 +53,70 @@ pub(super) fn build(text: &str, limits: &PageLimits) -> (Tree, bool) {
         swallowed: RefCell::default(),
         flattened: Cell::new(false),
     };
-    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
+    let mut feeder = Feeder {
+        tokenizer: Tokenizer::new(guard, TokenizerOpts::default()),
+        separators: 0,
+    };
     let mut rest = text;
-    let mut separators = 0;
-    while !rest.is_empty() && !tokenizer.sink.is_full() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+    let mut is_cut = false;
+    while !rest.is_empty() && !is_cut {
+        let (block, after) = rest.split_at(rest.floor_char_boundary(BLOCK_BYTES));
         rest = after;
-        let tokens_before = tokenizer.sink.tokens.get();
-        feed(&tokenizer, piece);
-        if tokenizer.sink.tokens.get() != tokens_before {
-            separators = 0;
-            continue;
-        }
-        // Within a tag, a comment or a declaration. An attribute needs a separator before it, and in
-        // a quoted value or a comment a `>` more does no harm.
-        separators += piece.bytes().filter(|byte| is_separator(*byte)).count();
-        if separators > SEPARATORS_MAX {
-            separators = 0;
-            feed(&tokenizer, ">");
-        }
+        is_cut = !feeder.feed_block(&StrTendril::from_slice(block));
     }
+    let tokenizer = feeder.tokenizer;
     tokenizer.end();
-    let flattened = tokenizer.sink.flattened.get() || !rest.is_empty();
+    let flattened = tokenizer.sink.flattened.get() || is_cut;
     (tokenizer.sink.builder.sink.finish(), flattened)
 }
 
-fn feed(tokenizer: &Tokenizer<Guard>, piece: &str) {
+struct Feeder {
+    tokenizer: Tokenizer<Guard>,
+    /// Characters between attributes since the last token.
+    separators: usize,
+}
+
+impl Feeder {
+    /// Feeds a block piece by piece; false if the tree was full before its end.
+    fn feed_block(&mut self, block: &StrTendril) -> bool {
+        let mut at = 0;
+        while at < block.len() {
+            if self.tokenizer.sink.is_full() {
+                return false;
+            }
+            let end = block.floor_char_boundary(at + PIECE_BYTES);
+            // A part of a block shares its memory, and so do the texts in the tree.
+            let (Ok(offset), Ok(length)) = (u32::try_from(at), u32::try_from(end - at)) else {
+                return false;
+            };
+            let piece = block.subtendril(offset, length);
+            at = end;
+            self.feed_piece(&piece);
+        }
+        true
+    }
+
+    fn feed_piece(&mut self, piece: &StrTendril) {
+        let sink = &self.tokenizer.sink;
+        let tokens_before = sink.tokens.get();
+        feed(&self.tokenizer, piece.clone());
+        if sink.tokens.get() != tokens_before {
+            self.separators = 0;
+            return;
+        }
+        // Within a tag, a comment or a declaration. An attribute needs a separator before it, and in
+        // a quoted value or a comment a `>` more does no harm.
+        self.separators += piece.bytes().filter(|byte| is_separator(*byte)).count();
+        if self.separators > SEPARATORS_MAX {
+            self.separators = 0;
+            feed(&self.tokenizer, StrTendril::from_slice(">"));
+        }
+    }
+}
+
+fn feed(tokenizer: &Tokenizer<Guard>, piece: StrTendril) {
     let queue = BufferQueue::default();
-    queue.push_back(StrTendril::from_slice(piece));
+    queue.push_back(piece);
     // The guard answers neither Script nor EncodingIndicator, but html5ever may yet.
     while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
 }

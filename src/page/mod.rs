@@ -23,6 +23,7 @@ mod tests;
 mod walk;
 mod writer;
 
+pub use charset::{Charset, CharsetWay};
 pub use kind::DocumentKind;
 
 use crate::url::CanonicalUrl;
@@ -181,8 +182,13 @@ impl Page {
             }
             DocumentKind::Text => writer::read_text(&text, limits),
         };
-        page.charset = charset;
+        page.charset = charset.name;
         page
+    }
+
+    /// The character set that [`parse`](Self::parse) reads a page with.
+    pub fn charset_of(source: &PageSource<'_>, kind: DocumentKind) -> Charset {
+        charset::decode(source.body, source.content_type, kind).1
     }
 
     /// The words of leaf `leaf`, as indices into `vocabulary`.

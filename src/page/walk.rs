@@ -1,5 +1,7 @@
 //! From the tree to the page: leaves, words and links, in one pass without recursion.
 
+use std::cell::OnceCell;
+
 use html5ever::{LocalName, local_name};
 use url::Url;
 
@@ -53,6 +55,8 @@ struct Open {
     leaves: usize,
     /// Its place among the links.
     link: Option<usize>,
+    /// Its entry in tag paths, once a link asked for it.
+    entry: OnceCell<String>,
 }
 
 struct Reader<'a> {
@@ -120,7 +124,12 @@ impl<'a> Reader<'a> {
             self.writer.end_leaf();
             return false;
         }
-        self.open.push(Open { node, leaves, link });
+        self.open.push(Open {
+            node,
+            leaves,
+            link,
+            entry: OnceCell::new(),
+        });
         true
     }
 
@@ -281,13 +290,13 @@ impl<'a> Reader<'a> {
 
     fn tag_path(&self) -> Vec<String> {
         let tree: &'a Tree = self.tree;
-        self.open
-            .iter()
-            .rev()
-            .take(TAG_PATH_MAX)
-            .filter_map(|open| tree.element(open.node))
-            .map(tag_entry)
-            .collect()
+        let mut path = Vec::with_capacity(self.open.len().min(TAG_PATH_MAX));
+        for open in self.open.iter().rev().take(TAG_PATH_MAX) {
+            if let Some(element) = tree.element(open.node) {
+                path.push(open.entry.get_or_init(|| tag_entry(element)).clone());
+            }
+        }
+        path
     }
 }
 

@@ -1,9 +1,15 @@
 //! The words and leaves of a page, numbered as they come.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{Page, PageLimits};
 use crate::text::for_each_word;
+
+/// Distinct words that there is room for from the start: those of a usual page.
+const VOCABULARY_USUAL: usize = 256;
 
 /// Reads plain text: one leaf a line.
 pub(super) fn read_text(text: &str, limits: &PageLimits) -> Page {
@@ -19,15 +25,25 @@ pub(super) fn read_text(text: &str, limits: &PageLimits) -> Page {
 pub(super) struct Writer {
     /// What stands so far.
     pub(super) page: Page,
-    index: HashMap<String, u32>,
+    index: Index,
     leaves_max: usize,
+}
+
+/// The numbers of words, found by hash; the words themselves stand in the vocabulary.
+struct Index {
+    numbers: HashTable<u32>,
+    /// Drawn anew for each page, so that none can be made whose words collide.
+    seed: u64,
 }
 
 impl Writer {
     pub(super) fn new(leaves_max: usize) -> Self {
         Self {
             page: Page::default(),
-            index: HashMap::new(),
+            index: Index {
+                numbers: HashTable::with_capacity(VOCABULARY_USUAL),
+                seed: RandomState::new().hash_one(()),
+            },
             leaves_max,
         }
     }
@@ -52,7 +68,7 @@ impl Writer {
         }
         let Self { page, index, .. } = self;
         for_each_word(text, |word| {
-            let number = number_of(word, index, &mut page.vocabulary);
+            let number = index.number_of(word, &mut page.vocabulary);
             page.words.push(number);
         });
     }
@@ -66,7 +82,7 @@ impl Writer {
     pub(super) fn set_title(&mut self, title: String) {
         let Self { page, index, .. } = self;
         for_each_word(&title, |word| {
-            let number = number_of(word, index, &mut page.vocabulary);
+            let number = index.number_of(word, &mut page.vocabulary);
             page.title_words.push(number);
         });
         self.page.title = title;
@@ -77,14 +93,21 @@ impl Writer {
     }
 }
 
-fn number_of(word: &str, index: &mut HashMap<String, u32>, vocabulary: &mut Vec<String>) -> u32 {
-    if let Some(number) = index.get(word) {
-        return *number;
+impl Index {
+    fn number_of(&mut self, word: &str, vocabulary: &mut Vec<String>) -> u32 {
+        let seed = self.seed;
+        let hash = xxh3_64_with_seed(word.as_bytes(), seed);
+        let named = |number: u32| vocabulary.get(number as usize).map_or("", String::as_str);
+        if let Some(number) = self.numbers.find(hash, |number| named(*number) == word) {
+            return *number;
+        }
+        let number = count(vocabulary.len());
+        self.numbers.insert_unique(hash, number, |number| {
+            xxh3_64_with_seed(named(*number).as_bytes(), seed)
+        });
+        vocabulary.push(word.to_owned());
+        number
     }
-    let number = count(vocabulary.len());
-    vocabulary.push(word.to_owned());
-    index.insert(word.to_owned(), number);
-    number
 }
 
 /// A count as it is stored; a body of 4 GB would be needed to pass the range.

@@ -106,7 +106,7 @@ impl Drop for TableFile {
 /// A file with the compression that its name asks for.
 enum Compressed {
     Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
+    Gzip(Box<GzEncoder<BufWriter<File>>>),
     Zstd { frame: Vec<u8>, file: File },
 }
 
@@ -116,7 +116,7 @@ impl Compressed {
             Some("gz") => {
                 // The default takes longer than reading a dump does, for a tenth less.
                 let level = flate2::Compression::fast();
-                Self::Gzip(GzEncoder::new(BufWriter::new(file), level))
+                Self::Gzip(Box::new(GzEncoder::new(BufWriter::new(file), level)))
             }
             Some("zst") => Self::Zstd {
                 frame: Vec::new(),

@@ -17,21 +17,27 @@ pub fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut lower = String::with_capacity(WORD_BYTES_MAX);
     let mut at = 0;
-    while at < bytes.len() {
+    // What is left always begins at a character boundary: it follows a character or a word.
+    while let Some(&byte) = bytes.get(at) {
         let start = at;
-        // The start of a run is always a character boundary: it follows a character or a word.
-        while let Some(length) = alphanumeric_at(text, at) {
-            at += length;
+        if byte.is_ascii() {
+            at += ascii_run(bytes, at);
+        }
+        let is_ascii = bytes.get(at).is_none_or(u8::is_ascii);
+        if !is_ascii {
+            while let Some(length) = alphanumeric_at(text, at) {
+                at += length;
+            }
         }
         if at == start {
-            at += char_length(bytes[at]);
+            at += char_length(byte);
             continue;
         }
         let run = &text[start..at];
         if !is_word(run) {
             continue;
         }
-        if run.is_ascii() {
+        if is_ascii {
             lower.clear();
             lower.push_str(run);
             lower.make_ascii_lowercase();
@@ -43,8 +49,22 @@ pub fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
+/// The letters and digits of ASCII from byte `at` on.
+fn ascii_run(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric());
+    end.unwrap_or(rest.len())
+}
+
 fn is_word(run: &str) -> bool {
-    (2..=WORD_BYTES_MAX).contains(&run.len()) && run.chars().any(char::is_alphabetic)
+    let has_letter = || {
+        if run.is_ascii() {
+            run.bytes().any(|byte| byte.is_ascii_alphabetic())
+        } else {
+            run.chars().any(char::is_alphabetic)
+        }
+    };
+    (2..=WORD_BYTES_MAX).contains(&run.len()) && has_letter()
 }
 
 /// The length of the alphanumeric character that begins at byte `at`, if one does.

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on fails by panicking"
 )]
 
+mod archive;
 mod archive_proxy;
 mod cli;
 mod control;

@@ -1,5 +1,6 @@
 //! Archives written and read back.
 
+mod beside;
 mod damage;
 mod keeping;
 mod recovery;
@@ -228,7 +229,10 @@ fn progress_ends_at_the_size_of_all_files() {
         .map(|path| fs::metadata(path).unwrap().len())
         .sum();
     let mut last = None;
-    Archive::open_watched(&[&first, &second], &mut |progress| last = Some(progress)).unwrap();
+    Archive::open_watched(&[&first, &second], &Indexes::none(), &mut |progress| {
+        last = Some(progress);
+    })
+    .unwrap();
     let wanted = Progress {
         bytes: size,
         bytes_total: size,

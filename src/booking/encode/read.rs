@@ -25,6 +25,7 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
                 .transpose()?
                 .map(Box::new),
             is_lesson: record.is_lesson,
+            kept: kept(record.warc_file, record.warc_offset, record.warc_end),
         }),
         Kind::Redirect(record) => Event::Redirect(RedirectBooking {
             lease: lease(record.lease)?,
@@ -32,6 +33,7 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
             target: CanonicalUrl::from_stored(record.target),
             hops: narrow(record.hops, "count of hops")?,
             refusal: refusal(record.refusal)?,
+            kept: kept(record.warc_file, record.warc_offset, record.warc_end),
         }),
         Kind::Refused(record) => Event::Refused(RefusedBooking {
             url: CanonicalUrl::from_stored(record.url),
@@ -151,19 +153,18 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             .transpose()?
             .map(Box::new),
         evidence: Vec::new(),
-        kept: (record.warc_file > 0).then(|| {
-            Box::new(Kept {
-                file: record.warc_file,
-                offset: record.warc_offset,
-                end: record.warc_end,
-            })
-        }),
+        kept: kept(record.warc_file, record.warc_offset, record.warc_end),
         likeness: Likeness {
             sketch: record.sketch,
             copy_of: some_seq(record.copy_of),
             near_copy_of: some_seq(record.near_copy_of),
         },
     })
+}
+
+/// Files are numbered from 1 on.
+fn kept(file: u32, offset: u64, end: u64) -> Option<Box<Kept>> {
+    (file > 0).then(|| Box::new(Kept { file, offset, end }))
 }
 
 /// An event's number, of which the first is 1.

@@ -84,7 +84,7 @@ prop_compose! {
         content_type in "\\PC{0,20}",
         title in "\\PC{0,20}",
         (links, hosts) in links(),
-        kept in option::of((1..9_u32, any::<u64>(), any::<u64>())),
+        kept in kept(),
         (sketch, copy_of, near_copy_of)
             in (option::of(any::<u64>()), option::of(1..u64::MAX), option::of(1..u64::MAX)),
     ) -> Event {
@@ -99,35 +99,54 @@ prop_compose! {
                 copy_of: copy_of.map(Seq),
                 near_copy_of: near_copy_of.map(Seq),
             },
-            kept: kept.map(|(file, offset, end)| Box::new(Kept { file, offset, end })),
+            kept,
         })
     }
 }
 
+fn kept() -> impl Strategy<Value = Option<Box<Kept>>> {
+    let kept = (1..9_u32, any::<u64>(), any::<u64>());
+    option::of(kept.prop_map(|(file, offset, end)| Box::new(Kept { file, offset, end })))
+}
+
 fn outcome() -> impl Strategy<Value = Event> {
-    let failure = (lease(), "[a-z-]{0,9}", "\\PC{0,20}", any::<[bool; 3]>()).prop_map(
-        |(lease, cause, message, [is_final, is_frozen, is_lesson])| {
-            Event::Failure(FailureBooking {
-                lease,
-                cause,
-                message,
-                is_final,
-                frozen: is_frozen.then(Box::default),
-                is_lesson,
-            })
-        },
-    );
-    let redirect = (lease(), any::<(u16, u16)>(), url(), option::of(refusal())).prop_map(
-        |(lease, (status, hops), target, refusal)| {
+    let failure = (
+        lease(),
+        "[a-z-]{0,9}",
+        "\\PC{0,20}",
+        any::<[bool; 3]>(),
+        kept(),
+    )
+        .prop_map(
+            |(lease, cause, message, [is_final, is_frozen, is_lesson], kept)| {
+                Event::Failure(FailureBooking {
+                    lease,
+                    cause,
+                    message,
+                    is_final,
+                    frozen: is_frozen.then(Box::default),
+                    is_lesson,
+                    kept,
+                })
+            },
+        );
+    let redirect = (
+        lease(),
+        any::<(u16, u16)>(),
+        url(),
+        option::of(refusal()),
+        kept(),
+    )
+        .prop_map(|(lease, (status, hops), target, refusal, kept)| {
             Event::Redirect(RedirectBooking {
                 lease,
                 status,
                 target,
                 hops,
                 refusal,
+                kept,
             })
-        },
-    );
+        });
     let refused =
         (url(), references(), refusal(), moment()).prop_map(|(url, references, refusal, at)| {
             Event::Refused(RefusedBooking {

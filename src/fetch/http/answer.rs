@@ -18,6 +18,8 @@ use crate::fetch::{FetchError, FetchLimits, Kinds, Outcome, Request, Response};
 const DRAIN_BYTES_MAX: u64 = 16 << 10;
 /// And for this long.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
+/// How long the body of a redirect or a failure is waited for where it is recorded.
+const RECORD_TIME: Duration = Duration::from_secs(5);
 
 /// Reads the answer to `request`.
 pub(super) async fn read(
@@ -46,7 +48,10 @@ pub(super) async fn read(
     );
     let status = head.status.as_u16();
     if let Some(outcome) = settle(status, &fields, &request.url, answer_time, now) {
-        drain(body).await;
+        match recording {
+            Some(recording) => record_rest(body, &request.limits, recording).await,
+            None => drain(body).await,
+        }
         return outcome;
     }
     // No Content and Reset Content have no body, whatever is sent after them.
@@ -195,6 +200,16 @@ impl Pace {
 }
 
 type Framed = Option<Result<Frame<Bytes>, hyper::Error>>;
+
+/// Reads the body of an answer whose outcome is settled, for the record alone; what does not come soon
+/// is missing there.
+async fn record_rest(body: Incoming, limits: &FetchLimits, recording: Recording) {
+    let reading = collect(body, limits, |_| true);
+    match tokio::time::timeout(RECORD_TIME, reading).await {
+        Ok(Ok(Some(wire))) => recording.end(&wire.bytes, wire.broke_off || wire.goes_on),
+        Ok(Ok(None) | Err(_)) | Err(_) => recording.end(&[], true),
+    }
+}
 
 /// Reads a small body to its end and drops any other, which closes the connection.
 async fn drain(body: Incoming) {

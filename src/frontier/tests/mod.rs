@@ -157,6 +157,7 @@ impl Crawl {
             is_final,
             frozen: None,
             is_lesson: false,
+            kept: None,
         }))
     }
 
@@ -170,6 +171,7 @@ impl Crawl {
             target,
             hops,
             refusal,
+            kept: None,
         }))
     }
 

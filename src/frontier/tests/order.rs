@@ -199,6 +199,7 @@ fn a_page_still_being_judged_counts_for_the_cap() {
         target: url("b/1"),
         hops: 1,
         refusal: None,
+        kept: None,
     }));
     assert_eq!(crawl.frontier.counts(crawl.now).held, 0);
     crawl.urls.insert(url("b/1").id(), url("b/1"));

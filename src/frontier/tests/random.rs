@@ -289,6 +289,7 @@ impl Driven {
                     is_final: *is_final,
                     frozen: None,
                     is_lesson: false,
+                    kept: None,
                 })
             }),
             Step::Redirect(number, to, is_refused) => self.take(*number, times).map(|lease| {
@@ -298,6 +299,7 @@ impl Driven {
                     target: url(&short(*to)),
                     hops: 1,
                     refusal: is_refused.then_some(Refusal::Redirects),
+                    kept: None,
                 })
             }),
             Step::Refuse(number, is_lasting) => Some(Event::Refused(RefusedBooking {

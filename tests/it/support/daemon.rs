@@ -147,7 +147,7 @@ impl Said {
 /// The program, without what the tester's environment says to it.
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
-    for name in ["DATA", "SOCKET", "DAEMON", "CONTACT", "LOG"] {
+    for name in ["DATA", "SOCKET", "DAEMON", "CONTACT", "LOG", "INDEX"] {
         command.env_remove(format!("APPRENTICE_{name}"));
     }
     // An error for people holds no backtrace even then.
