@@ -32,7 +32,18 @@ impl<S: Source, C: Clock> Collector<S, C> {
             at,
         } = done;
         let host = lease.host().clone();
+        if let Some(address) = self.source.address_of(&host) {
+            self.calendar.note_address(&host, address);
+        }
+        if let Came::Answer(_) = &came {
+            self.report.requests += 1;
+        }
         let next_at = match came {
+            Came::Crowded => {
+                lease.release_unasked();
+                self.agenda.put_back(job);
+                at
+            }
             Came::Robots(asked) => self.take_robots(lease, job, asked, at)?,
             Came::Answer(Outcome::Failure(error)) => self.take_failure(lease, job, &error, at)?,
             Came::Answer(Outcome::Response(response)) => {

@@ -111,8 +111,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
             limits: self.spec.tuning.page,
             urls: self.spec.tuning.scope.urls,
         };
+        let spacing = self.spec.tuning.spacing(self.spec.tuning.delay);
         self.out.insert(lease.number);
-        self.tasks.spawn(bench.fetch(lease, request, reading));
+        self.tasks
+            .spawn(bench.fetch(lease, request, reading, spacing));
     }
 
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
@@ -123,6 +125,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             calendar: self.calendar.clone(),
             cache,
             delay: self.spec.tuning.delay,
+            per_address: self.spec.tuning.per_address,
             closing: self.closing.subscribe(),
         };
         self.out.insert(lease.number);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::first_contact::{finds_room, note_where_it_stands};
 use super::lease_task::{Done, Finished, Workbench};
 use super::sitemap_task::{SitemapWays, pages_of};
 use crate::clock::{Clock, Timestamp};
@@ -16,7 +17,7 @@ use crate::fetch::robots::{
     Hop, Origin, ROBOTS_REDIRECTS_MAX, RobotsAnswer, RobotsCache, robots_hop,
 };
 use crate::fetch::{FetchError, Request, Source};
-use crate::frontier::{HostCalendar, Lease};
+use crate::frontier::{HostCalendar, Lease, Spacing};
 use crate::url::{CanonicalUrl, HostKey};
 
 /// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
@@ -47,6 +48,8 @@ pub struct RobotsWays {
     pub cache: RobotsCache,
     /// The crawl's own delay.
     pub delay: Duration,
+    /// Requests at once, and a delay, to all hosts behind one address together.
+    pub per_address: u32,
     /// Becomes true when the crawl is shut down: then nothing is waited for any more.
     pub closing: watch::Receiver<bool>,
 }
@@ -67,14 +70,21 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     /// Then, with `sitemaps`, for the sitemaps that it names.
     pub(super) async fn robots(
         self,
-        lease: Lease,
+        mut lease: Lease,
         request: Request,
         ways: RobotsWays,
         sitemaps: bool,
     ) -> Finished {
+        let spacing = Spacing {
+            delay: ways.delay,
+            per_address: ways.per_address,
+        };
+        let source = self.source.as_ref();
+        if !finds_room(source, &self.clock, &mut lease.host, &request, spacing).await {
+            return self.crowded(lease, request.url);
+        }
         let home = lease.host.host();
         let (delay, closing) = (ways.delay, ways.closing.clone());
-        let source = self.source.as_ref();
         let asked = ask_robots(source, &self.clock, home, &request, ways).await;
         let done = match asked {
             Asked::Answer(answer) if sitemaps => {
@@ -189,7 +199,14 @@ impl<S: Source, C: Clock> Walk<'_, S, C> {
         let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
         let patience = delay.saturating_add(PATIENCE);
         let host = url.host_key();
-        let leased = (ways.calendar).lease_within(&host, self.clock, delay, patience);
+        let spacing = Spacing {
+            delay,
+            per_address: ways.per_address,
+        };
+        let mut template = self.request.clone();
+        template.url = url.clone();
+        note_where_it_stands(self.source, &ways.calendar, &host, &template).await;
+        let leased = (ways.calendar).lease_within(&host, self.clock, spacing, patience);
         let other = unless_closing(&mut ways.closing, leased).await??;
         if ways.is_parked(&url, self.clock.now()) {
             return None;

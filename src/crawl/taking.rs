@@ -62,6 +62,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let number = lease.number;
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
+            Done::Crowded => self.frontier.put_back_unasked(lease),
             Done::Robots(answer, pages) => {
                 self.book_robots(lease, &url, &answer, finished_at);
                 self.take_in_from_sitemaps(pages, finished_at);

@@ -133,6 +133,13 @@ pub trait Source: Send + Sync + 'static {
     /// Fetches one URL.
     fn fetch(&self, request: Request) -> impl Future<Output = Outcome> + Send;
 
+    /// Where the answer to `request` would come from, as far as that can be known before: nothing is
+    /// sent to that place.
+    fn locate(&self, request: &Request) -> impl Future<Output = Option<IpAddr>> + Send {
+        let _ = request;
+        std::future::ready(None)
+    }
+
     /// Where the last answer of `host` came from, if that is an address of its own.
     fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         let _ = host;

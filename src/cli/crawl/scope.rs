@@ -185,6 +185,10 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "N")]
     robots_tries: Option<u32>,
 
+    /// Requests at once, and requests a delay, to all hosts behind one IP address together [default: 4]
+    #[arg(long, value_name = "N")]
+    per_address: Option<u32>,
+
     /// Links taken from one page [default: 5000]
     #[arg(long, value_name = "N")]
     links_per_page: Option<u32>,
@@ -209,6 +213,7 @@ impl LimitArgs {
         put_small(&mut limits.expansion_max, self.expansion);
         put_small(&mut limits.redirects_max, self.redirects);
         put_small(&mut limits.robots_tries_max, self.robots_tries);
+        put_small(&mut limits.requests_per_address_max, self.per_address);
         put_small(&mut limits.links_per_page_max, self.links_per_page);
     }
 }

@@ -136,8 +136,8 @@ impl RobotsCache {
     pub fn insert(&self, origin: Origin, answer: RobotsAnswer, now: Timestamp) -> Timestamp {
         let mut state = self.lock();
         let before = state.remove(&origin);
-        let before = before
-            .filter(|entry| entry.failures > 0 && now.since(entry.expires) <= UNASKED_MAX);
+        let before =
+            before.filter(|entry| entry.failures > 0 && now.since(entry.expires) <= UNASKED_MAX);
         let failing_since = before.as_ref().map_or(now, |entry| entry.failing_since);
         let is_unreachable = matches!(answer, RobotsAnswer::Unreachable { .. });
         let answer = if is_unreachable && now.since(failing_since) >= GIVEN_UP_AFTER {

@@ -47,7 +47,9 @@ struct Line {
 #[serde(tag = "answer", rename_all = "kebab-case")]
 enum StoredAnswer {
     /// Each byte of the file is the character of that number.
-    Rules { file: String },
+    Rules {
+        file: String,
+    },
     AllowAll,
     Unreachable {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,7 +137,9 @@ impl Journal {
             writer.write_all(&line)?;
             bytes += line.len() as u64;
         }
-        writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        writer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         fs::rename(&beside, &self.path)?;
         self.file = OpenOptions::new().append(true).open(&self.path)?;
         (self.bytes, self.bytes_whole) = (bytes, bytes);
