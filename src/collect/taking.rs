@@ -140,7 +140,8 @@ impl<S: Source, C: Clock> Collector<S, C> {
     ) -> Result<(), CollectError> {
         let content_type = response.content_type.as_deref();
         if DocumentKind::of(content_type, &response.body).is_none() {
-            let error = FetchError::ContentType(content_type.unwrap_or_default().to_owned());
+            let error =
+                FetchError::ContentType(DocumentKind::refused_as(content_type, &response.body));
             return self.lose(job.url, error.name(), &error.to_string(), true, at);
         }
         let fields = [

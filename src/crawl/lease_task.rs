@@ -164,8 +164,9 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     ) -> Done {
         let kind = DocumentKind::of(response.content_type.as_deref(), &response.body);
         let Some(kind) = kind else {
-            let content_type = response.content_type.unwrap_or_default();
-            return Done::Failure(FetchError::ContentType(content_type));
+            let content_type = response.content_type.as_deref();
+            let what = DocumentKind::refused_as(content_type, &response.body);
+            return Done::Failure(FetchError::ContentType(what));
         };
         // The semaphore is never closed, so that there is always a permit in the end.
         let _permit = self.parsers.acquire().await;
