@@ -108,6 +108,12 @@ impl Scope {
         (self.allow.is_empty() || self.allow.is_match(text)) && !self.deny.is_match(text)
     }
 
+    /// Whether a page is not to be kept that says `noindex` itself (`meta robots`), or whose server does
+    /// (`X-Robots-Tag`).
+    pub fn obeys_noindex(&self, by_page: bool, by_server: bool) -> bool {
+        by_page && !self.ignored.by_page || by_server && !self.ignored.by_server
+    }
+
     /// Why the link is not taken in; `None` if it is.
     pub fn refusal(&self, link: &LinkView<'_>) -> Option<Refusal> {
         let asked = link.nofollow;
@@ -204,6 +210,19 @@ mod tests {
             refusal(&scope, "http://a.test/x", |l| l.nofollow.by_link = true),
             Some(Refusal::Nofollow)
         );
+    }
+
+    #[test]
+    fn noindex_is_obeyed_unless_who_says_it_is_ignored() {
+        let usual = scope(|_| ());
+        assert!(usual.obeys_noindex(true, false) && usual.obeys_noindex(false, true));
+        assert!(!usual.obeys_noindex(false, false));
+        let without_page = scope(|s| s.ignore_meta_robots = true);
+        assert!(!without_page.obeys_noindex(true, false));
+        assert!(without_page.obeys_noindex(true, true));
+        let without_server = scope(|s| s.ignore_robots_tag = true);
+        assert!(!without_server.obeys_noindex(false, true));
+        assert!(without_server.obeys_noindex(true, true));
     }
 
     #[test]

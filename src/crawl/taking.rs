@@ -114,7 +114,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let sketch = judged.sketch.clone();
         let read = &judged.read;
         let likeness = (self.copies).likeness(read.body_bytes, read.body_digest, read.sketch);
-        let kept = self.keep(&mut judged, &facts)?;
+        let kept = self.keep(&mut judged, &facts, likeness.copy_of)?;
         let noted = Noted { kept, likeness };
         let log_odds = judged.verdict.log_odds;
         let prepared = self.take_prepared(lease, &facts)?;
