@@ -5,7 +5,7 @@
 //! [`Handle`], and ends when it is shut down or when something broke. What is not
 //! durable when it ends was never booked.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,7 @@ use crate::archive::Keeper;
 use crate::booking::{CrawlState, Event, Kept, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
+use crate::fetch::robots::Origin;
 use crate::fetch::{GuardRules, Source};
 use crate::frontier::{Frontier, FrontierStore, HostCalendar, Next, StoreFailure};
 use crate::measure::Rate;
@@ -70,6 +71,8 @@ pub struct Engine<S, C> {
     pub(super) keeper: Option<Keeper>,
     /// Where the page that was kept last ends.
     pub(super) kept_last: Option<Kept>,
+    /// Origins of seeds whose sitemaps were looked for since the crawl was opened.
+    pub(super) sitemaps_asked: HashSet<Origin>,
     /// What was booked, to know copies by.
     pub(super) copies: Copies,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
@@ -152,6 +155,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             learning: Learning::new(reader),
             keeper: None,
             kept_last: None,
+            sitemaps_asked: HashSet::new(),
             copies: Copies::default(),
             raw_spec,
             spec,

@@ -45,6 +45,8 @@ pub(super) enum Done {
     /// robots.txt of the link's host, and the pages that its sitemaps name if they were asked for; the
     /// link itself was not.
     Robots(RobotsAnswer, Vec<CanonicalUrl>),
+    /// The pages that the sitemaps of the link's host name; the link itself was not asked for.
+    Sitemaps(Vec<CanonicalUrl>),
     /// The crawl was closed while redirects of robots.txt waited for their hosts.
     NotAsked,
     /// Where the host stands there is no room for one more request: nothing was sent.
@@ -58,7 +60,11 @@ impl Done {
             Self::Page(page) => page.read.response.answer_time,
             Self::Read(page) => page.0.response.answer_time,
             Self::Redirect(redirect) => redirect.answer_time,
-            Self::Failure(_) | Self::Robots(..) | Self::NotAsked | Self::Crowded => Duration::ZERO,
+            Self::Failure(_)
+            | Self::Robots(..)
+            | Self::Sitemaps(_)
+            | Self::NotAsked
+            | Self::Crowded => Duration::ZERO,
         }
     }
 }

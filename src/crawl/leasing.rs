@@ -9,7 +9,7 @@ use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
-use crate::fetch::robots::{RobotsAnswer, RobotsCache};
+use crate::fetch::robots::{Origin, RobotsAnswer, RobotsCache};
 use crate::fetch::{Kinds, Recorder, Request, Source, forbidden_port};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
@@ -85,21 +85,28 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.spawn_fetch(lease, request);
             return Ok(());
         };
+        let cache = cache.clone();
         match cache.lookup(&url, now) {
             None => {
-                let cache = cache.clone();
                 self.spawn_robots(lease, request, cache);
             }
             Some(answer @ RobotsAnswer::Unreachable { .. }) => {
                 self.note_trouble(&url, &answer);
-                let RobotsPolicy::Obey(cache) = &self.robots else {
-                    return Ok(());
-                };
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
                 self.forget_prepared(lease.number);
                 self.frontier.give_back(lease, now, until);
             }
-            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request),
+            Some(answer) if answer.allows(&url) => {
+                if self.owes_sitemaps(&lease, &url) && !answer.sitemaps().is_empty() {
+                    let ways = self.robots_ways(cache);
+                    let bench = self.bench.clone();
+                    self.out.insert(lease.number);
+                    self.tasks
+                        .spawn(bench.sitemaps(lease, request, answer, ways));
+                } else {
+                    self.spawn_fetch(lease, request);
+                }
+            }
             Some(_) => self.refuse(lease, url, Refusal::Robots, now),
         }
         Ok(())
@@ -120,17 +127,29 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
     fn spawn_robots(&mut self, lease: Lease, request: Request, cache: RobotsCache) {
         let bench = self.bench.clone();
-        let sitemaps = self.spec.tuning.scope.sitemaps && lease.is_seed;
-        let ways = RobotsWays {
+        let sitemaps = self.owes_sitemaps(&lease, &request.url);
+        let ways = self.robots_ways(cache);
+        self.out.insert(lease.number);
+        self.tasks
+            .spawn(bench.robots(lease, request, ways, sitemaps));
+    }
+
+    fn robots_ways(&self, cache: RobotsCache) -> RobotsWays {
+        RobotsWays {
             calendar: self.calendar.clone(),
             cache,
             delay: self.spec.tuning.delay,
             per_address: self.spec.tuning.per_address,
             closing: self.closing.subscribe(),
-        };
-        self.out.insert(lease.number);
-        self.tasks
-            .spawn(bench.robots(lease, request, ways, sitemaps));
+        }
+    }
+
+    /// Whether this lease is the one to look for the sitemaps of its origin: the first of a seed. Somebody
+    /// else may have asked for the robots.txt.
+    fn owes_sitemaps(&mut self, lease: &Lease, url: &CanonicalUrl) -> bool {
+        self.spec.tuning.scope.sitemaps
+            && lease.is_seed
+            && self.sitemaps_asked.insert(Origin::of(url))
     }
 
     pub(super) fn refuse(

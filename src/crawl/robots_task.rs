@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::first_contact::{finds_room, note_where_it_stands};
 use super::lease_task::{Done, Finished, Workbench};
-use super::sitemap_task::{SitemapWays, pages_of};
+use super::sitemap_task::Search;
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{
     Hop, Origin, ROBOTS_REDIRECTS_MAX, RobotsAnswer, RobotsCache, robots_hop,
@@ -21,10 +21,10 @@ use crate::frontier::{HostCalendar, Lease, Spacing};
 use crate::url::{CanonicalUrl, HostKey};
 
 /// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
-const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
+pub(super) const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
 /// Another host is waited for so much longer than its delay; then the file is unreachable. Two hosts
 /// that send each other's askers to and fro would else wait for each other forever.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The delay owed to the host of `url`: the crawl's `own`, or its robots.txt's if that is longer.
 pub fn delay_owed(
@@ -41,6 +41,7 @@ pub fn delay_owed(
 }
 
 /// What following redirects takes besides a source and a clock.
+#[derive(Clone)]
 pub struct RobotsWays {
     /// Lends the hosts that redirects lead to.
     pub calendar: HostCalendar,
@@ -84,17 +85,16 @@ impl<S: Source, C: Clock> Workbench<S, C> {
             return self.crowded(lease, request.url);
         }
         let home = lease.host.host();
-        let (delay, closing) = (ways.delay, ways.closing.clone());
-        let asked = ask_robots(source, &self.clock, home, &request, ways).await;
+        let asked = ask_robots(source, &self.clock, home, &request, ways.clone()).await;
         let done = match asked {
             Asked::Answer(answer) if sitemaps => {
-                let asked_for = answer.crawl_delay().unwrap_or_default();
-                let ways = SitemapWays {
-                    home: home.clone(),
-                    delay: delay.max(asked_for.min(CRAWL_DELAY_MAX)),
-                    closing,
+                let search = Search {
+                    source,
+                    clock: &self.clock,
+                    home,
+                    request: &request,
                 };
-                let pages = pages_of(source, &self.clock, &answer, &request, ways).await;
+                let pages = search.pages_of(&answer, ways).await;
                 Done::Robots(answer, pages)
             }
             Asked::Answer(answer) => Done::Robots(answer, Vec::new()),

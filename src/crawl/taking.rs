@@ -67,6 +67,10 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.book_robots(lease, &url, &answer, finished_at);
                 self.take_in_from_sitemaps(pages, finished_at);
             }
+            Done::Sitemaps(pages) => {
+                self.frontier.give_back(lease, finished_at, next_at);
+                self.take_in_from_sitemaps(pages, finished_at);
+            }
             Done::Page(page) => {
                 let facts = book::lease_facts(&lease, url, finished_at, next_at);
                 lease.host.release(finished_at, next_at);
