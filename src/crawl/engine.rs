@@ -21,6 +21,7 @@ use super::learners::Learned;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
+use super::prefixes::Prefixes;
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
@@ -75,6 +76,8 @@ pub struct Engine<S, C> {
     pub(super) sitemaps_asked: HashSet<Origin>,
     /// What was booked, to know copies by.
     pub(super) copies: Copies,
+    /// Where they were found.
+    pub(super) prefixes: Prefixes,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
     pub(super) booked: u64,
     pub(super) state: (CrawlState, String),
@@ -157,6 +160,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             kept_last: None,
             sitemaps_asked: HashSet::new(),
             copies: Copies::default(),
+            prefixes: Prefixes::default(),
             raw_spec,
             spec,
             guard,
@@ -203,6 +207,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             if let Event::Page(page) = &event {
                 self.kept_last = page.kept.as_deref().copied().or(self.kept_last);
                 self.copies.add(seq, page);
+                self.prefixes.add(page);
             }
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);
@@ -375,6 +380,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let seq = Seq(seq.0 + 1);
         if let Event::Page(page) = &event {
             self.copies.add(seq, page);
+            self.prefixes.add(page);
         }
         self.frontier.admit(seq, &event);
         let stored = self.store.append(event);

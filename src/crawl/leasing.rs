@@ -65,6 +65,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.refuse(lease, url, Refusal::Scope, now);
             return Ok(());
         }
+        // What waits since before the prefix was worn out.
+        if !lease.is_seed && self.is_worn_out(&url) {
+            self.refuse(lease, url, Refusal::Prefix, now);
+            return Ok(());
+        }
         if url.to_url().is_ok_and(|url| forbidden_port(&url).is_some()) {
             self.refuse(lease, url, Refusal::Address, now);
             return Ok(());

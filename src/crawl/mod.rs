@@ -23,6 +23,7 @@ mod leasing;
 mod order;
 mod page_reader;
 mod parts;
+mod prefixes;
 mod progress;
 mod readmit;
 mod report;

@@ -2,6 +2,7 @@
 
 use regex::{Regex, RegexSet};
 
+use super::prefixes::PREFIX_COPIES_MAX;
 use super::spec::SpecError;
 use crate::booking::Refusal;
 use crate::fetch::GuardRules;
@@ -39,6 +40,8 @@ pub struct Scope {
     follow_traps: bool,
     /// Also the links of a page whose bytes were booked before.
     pub follows_copies: bool,
+    /// Copies under a path prefix, more than are made up for; `None` is without end.
+    pub prefix_copies_max: Option<u32>,
 }
 
 /// Who asks that a link is not followed; each can be ignored by itself.
@@ -99,6 +102,11 @@ impl Scope {
             },
             follow_traps: scope.follow_traps,
             follows_copies: scope.follow_copies,
+            prefix_copies_max: match (scope.follow_traps, scope.prefix_copies_max) {
+                (true, _) => None,
+                (false, 0) => Some(PREFIX_COPIES_MAX),
+                (false, max) => Some(max),
+            },
         })
     }
 

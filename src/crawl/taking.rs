@@ -240,6 +240,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
         delay_owed(cache, own, url, self.bench.clock.now())
     }
 
+    /// Whether a path prefix of the URL has brought too many copies.
+    pub(super) fn is_worn_out(&self, url: &CanonicalUrl) -> bool {
+        let copies_max = self.spec.tuning.scope.prefix_copies_max;
+        copies_max.is_some_and(|max| self.prefixes.are_spent(url, max))
+    }
+
     /// Whether nothing but the scope can speak against the URL.
     pub(super) fn admits(&mut self, url: &CanonicalUrl) -> bool {
         self.with_intake(|intake, _| intake.admits(url))
@@ -249,6 +255,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let now = self.bench.clock.now();
         let world = self.world.as_deref();
         let robots = &self.robots;
+        let prefixes = &self.prefixes;
+        let copies_max = self.spec.tuning.scope.prefix_copies_max;
         let intake = Intake {
             tuning: &self.spec.tuning,
             frontier: &self.frontier,
@@ -260,6 +268,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 },
                 RobotsPolicy::Ignore => true,
             },
+            is_worn_out: &|url| copies_max.is_some_and(|max| prefixes.are_spent(url, max)),
         };
         make(&intake, self.scorer.as_mut())
     }
