@@ -23,7 +23,10 @@ const FINDINGS_MAX: usize = 20;
 /// An input is cut there, so that there are many runs.
 const BYTES_MAX: usize = 256 << 10;
 
-const TARGETS: [(&str, fn(&[u8])); 7] = [
+/// What a fuzz target does with an input.
+type Target = fn(&[u8]);
+
+const TARGETS: [(&str, Target); 7] = [
     ("robots", targets::robots),
     ("url", |bytes| targets::url(&String::from_utf8_lossy(bytes))),
     ("sitemap", targets::sitemap),
@@ -83,7 +86,7 @@ fn inputs(folder: &Path) -> io::Result<Vec<Vec<u8>>> {
 )]
 fn run(
     name: &str,
-    target: fn(&[u8]),
+    target: Target,
     inputs: &[Vec<u8>],
     time: Duration,
     folder: &Path,

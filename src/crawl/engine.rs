@@ -21,7 +21,6 @@ use super::learners::Learned;
 use super::learning::{Learning, SLICE};
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
-use super::prefixes::Prefixes;
 use super::progress::{Progress, Tally};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
@@ -76,8 +75,6 @@ pub struct Engine<S, C> {
     pub(super) sitemaps_asked: HashSet<Origin>,
     /// What was booked, to know copies by.
     pub(super) copies: Copies,
-    /// Where they were found.
-    pub(super) prefixes: Prefixes,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
     pub(super) booked: u64,
     pub(super) state: (CrawlState, String),
@@ -118,7 +115,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
     pub fn open(mut parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
         let params = spec.tuning.frontier_params(spec.order, spec.combine);
-        let guard = guard_of(&spec)?;
         let scorer = parts
             .scorer
             .take()
@@ -160,10 +156,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             kept_last: None,
             sitemaps_asked: HashSet::new(),
             copies: Copies::default(),
-            prefixes: Prefixes::default(),
             raw_spec,
+            guard: guard_of(&spec)?,
             spec,
-            guard,
             booked: 0,
             state: (CrawlState::Running, String::new()),
             progress: Progress::default(),
@@ -207,7 +202,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
             if let Event::Page(page) = &event {
                 self.kept_last = page.kept.as_deref().copied().or(self.kept_last);
                 self.copies.add(seq, page);
-                self.prefixes.add(page);
             }
             self.frontier.admit(seq, &event);
             self.scorer.observe(&event);
@@ -380,7 +374,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let seq = Seq(seq.0 + 1);
         if let Event::Page(page) = &event {
             self.copies.add(seq, page);
-            self.prefixes.add(page);
         }
         self.frontier.admit(seq, &event);
         let stored = self.store.append(event);

@@ -170,20 +170,19 @@ impl<S: Source, C: Clock> Search<'_, S, C> {
     ) -> Option<Outcome> {
         let url = &request.url;
         let known = ways.cache.lookup(url, self.clock.now());
-        let answer = match known {
-            Some(answer) => answer,
-            None => {
-                let asked =
-                    ask_robots(self.source, self.clock, lease.host(), request, ways.clone()).await;
-                let Asked::Answer(answer) = asked else {
-                    return None;
-                };
-                let now = self.clock.now();
-                ways.cache.insert(Origin::of(url), answer.clone(), now);
-                let delay = delay_owed(&ways.cache, ways.delay, url, now);
-                self.rest(delay, ways).await?;
-                answer
-            }
+        let answer = if let Some(answer) = known {
+            answer
+        } else {
+            let asked =
+                ask_robots(self.source, self.clock, lease.host(), request, ways.clone()).await;
+            let Asked::Answer(answer) = asked else {
+                return None;
+            };
+            let now = self.clock.now();
+            ways.cache.insert(Origin::of(url), answer.clone(), now);
+            let delay = delay_owed(&ways.cache, ways.delay, url, now);
+            self.rest(delay, ways).await?;
+            answer
         };
         if !answer.allows(url) {
             return None;

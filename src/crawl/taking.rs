@@ -243,7 +243,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// Whether a path prefix of the URL has brought too many copies.
     pub(super) fn is_worn_out(&self, url: &CanonicalUrl) -> bool {
         let copies_max = self.spec.tuning.scope.prefix_copies_max;
-        copies_max.is_some_and(|max| self.prefixes.are_spent(url, max))
+        copies_max.is_some_and(|max| self.copies.prefixes.are_spent(url, max))
     }
 
     /// Whether nothing but the scope can speak against the URL.
@@ -255,7 +255,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let now = self.bench.clock.now();
         let world = self.world.as_deref();
         let robots = &self.robots;
-        let prefixes = &self.prefixes;
+        let prefixes = &self.copies.prefixes;
         let copies_max = self.spec.tuning.scope.prefix_copies_max;
         let intake = Intake {
             tuning: &self.spec.tuning,

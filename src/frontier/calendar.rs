@@ -68,8 +68,6 @@ pub struct HostLease {
     host: HostKey,
     /// Where the host stood when it was leased, as far as was known.
     address: Option<IpAddr>,
-    /// When anything there was asked last before.
-    server_before: Timestamp,
     leased_at: Timestamp,
     released: bool,
 }
@@ -98,6 +96,8 @@ struct Times {
 #[derive(Debug)]
 struct Server {
     last_start: Timestamp,
+    /// The one before, for a lease under which nothing is asked after all.
+    start_before: Timestamp,
     last_end: Timestamp,
     /// Its hosts that are out on a lease.
     leased: u32,
@@ -181,11 +181,11 @@ impl HostCalendar {
         address: Option<IpAddr>,
         at: Timestamp,
     ) -> HostLease {
+        hosts.take(host, address, at);
         HostLease {
             calendar: self.clone(),
             host: host.clone(),
             address,
-            server_before: hosts.take(host, address, at),
             leased_at: at,
             released: false,
         }
@@ -364,16 +364,19 @@ impl Hosts {
     fn server(&mut self, address: IpAddr) -> &mut Server {
         self.servers.entry(address).or_insert(Server {
             last_start: NEVER,
+            start_before: NEVER,
             last_end: NEVER,
             leased: 0,
             askers: Vec::new(),
         })
     }
 
-    /// The host is out on a lease from `at` on. Gives when its server was asked last before.
-    fn take(&mut self, host: &HostKey, address: Option<IpAddr>, at: Timestamp) -> Timestamp {
+    /// The host is out on a lease from `at` on.
+    fn take(&mut self, host: &HostKey, address: Option<IpAddr>, at: Timestamp) {
         self.with_times(host, |times| times.is_leased = true);
-        address.map_or(NEVER, |address| self.server(address).take(at))
+        if let Some(address) = address {
+            self.server(address).take(at);
+        }
     }
 
     /// A host has come back; if `ended_at` is never, unasked. Gives those who waited for that where it
@@ -386,7 +389,7 @@ impl Hosts {
         server.leased = server.leased.saturating_sub(1);
         server.last_end = server.last_end.max(ended_at);
         if ended_at == NEVER && server.last_start == lease.leased_at {
-            server.last_start = lease.server_before;
+            server.last_start = server.start_before;
         }
         std::mem::take(&mut server.askers)
     }
@@ -404,12 +407,11 @@ impl Hosts {
 }
 
 impl Server {
-    /// One more request from `at` on. Gives when the one before began.
-    fn take(&mut self, at: Timestamp) -> Timestamp {
+    /// One more request from `at` on.
+    fn take(&mut self, at: Timestamp) {
         self.leased += 1;
-        let before = self.last_start;
-        self.last_start = before.max(at);
-        before
+        self.start_before = self.last_start;
+        self.last_start = self.last_start.max(at);
     }
 
     fn held(&self, now: Timestamp, spacing: Spacing) -> Option<Held> {
@@ -489,7 +491,7 @@ impl HostLease {
         if let Some(held) = server.held(now, spacing.into()) {
             return Err(held);
         }
-        self.server_before = server.take(now);
+        server.take(now);
         drop(hosts);
         self.address = Some(address);
         Ok(())

@@ -182,6 +182,42 @@ struct Asked {
     path: String,
 }
 
+/// Every page was asked for, by the right protocol, and each host left alone between.
+fn assert_crawled(asked: &[Asked]) {
+    for (host, protocol) in [("plain.test", "HTTP/1.1"), ("secure.test", "HTTP/2.0")] {
+        let here: Vec<&Asked> = asked.iter().filter(|asked| asked.host == host).collect();
+        assert!(
+            here.iter().all(|asked| asked.protocol == protocol),
+            "{here:?}"
+        );
+        let status = |path: &str| {
+            let found = here.iter().find(|asked| asked.path == path);
+            found.map_or("unasked", |asked| asked.status.as_str())
+        };
+        for (path, expected) in [
+            ("/robots.txt", "200"),
+            ("/large.html", "200"),
+            ("/moved", "301"),
+            ("/target.html", "200"),
+            ("/gone", "404"),
+            ("/files/", "200"),
+            ("/files/one.html", "200"),
+        ] {
+            assert_eq!(status(path), expected, "{host}{path}");
+        }
+        let large = here.iter().find(|asked| asked.path == "/large.html");
+        assert_eq!(large.unwrap().coding, "c=gzip");
+        for pair in here.windows(2) {
+            let gap = pair[1].began_ms - pair[0].ended_ms;
+            // The clocks of two processes, cut to milliseconds.
+            assert!(
+                gap >= i64::try_from(DELAY_MS).unwrap() - 2,
+                "{gap} ms: {pair:?}"
+            );
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_is_crawled_over_both_protocols_and_left_alone_between() {
     let Some(program) = program() else {
@@ -229,38 +265,7 @@ async fn nginx_is_crawled_over_both_protocols_and_left_alone_between() {
         (busy >= 2 && listed.count() == 2).then_some(log)
     })
     .await;
-    for (host, protocol) in [("plain.test", "HTTP/1.1"), ("secure.test", "HTTP/2.0")] {
-        let here: Vec<&Asked> = asked.iter().filter(|asked| asked.host == host).collect();
-        assert!(
-            here.iter().all(|asked| asked.protocol == protocol),
-            "{here:?}"
-        );
-        let status = |path: &str| {
-            let found = here.iter().find(|asked| asked.path == path);
-            found.map_or("unasked", |asked| asked.status.as_str())
-        };
-        for (path, expected) in [
-            ("/robots.txt", "200"),
-            ("/large.html", "200"),
-            ("/moved", "301"),
-            ("/target.html", "200"),
-            ("/gone", "404"),
-            ("/files/", "200"),
-            ("/files/one.html", "200"),
-        ] {
-            assert_eq!(status(path), expected, "{host}{path}");
-        }
-        let large = here.iter().find(|asked| asked.path == "/large.html");
-        assert_eq!(large.unwrap().coding, "c=gzip");
-        for pair in here.windows(2) {
-            let gap = pair[1].began_ms - pair[0].ended_ms;
-            // The clocks of two processes, cut to milliseconds.
-            assert!(
-                gap >= i64::try_from(DELAY_MS).unwrap() - 2,
-                "{gap} ms: {pair:?}"
-            );
-        }
-    }
+    assert_crawled(&asked);
     // Retry-After: 1.
     let busy: Vec<&Asked> = asked.iter().filter(|asked| asked.status == "503").collect();
     assert!(busy[1].began_ms - busy[0].ended_ms >= 998, "{busy:?}");

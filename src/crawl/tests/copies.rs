@@ -106,10 +106,12 @@ fn page_of(n: usize, is_new: bool, links: &[String]) -> String {
     } else {
         long_text(&format!("day{n}"))
     };
-    let links: String = links
-        .iter()
-        .map(|to| format!("<a href={to}>x</a>"))
-        .collect();
+    let links = links.iter().fold(String::new(), |mut html, to| {
+        html.push_str("<a href=");
+        html.push_str(to);
+        html.push_str(">x</a>");
+        html
+    });
     // A comment, so that no two are the same to the byte.
     format!("<!--{n}--><p>{words}</p>{links}")
 }
