@@ -11,7 +11,9 @@ use apprentice::booking::{
     Event, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, SeedsEvent, Seq,
 };
 use apprentice::clock::{Chance, Timestamp, chance};
-use apprentice::frontier::{Combine, Frontier, FrontierParams, HostCalendar, Lease, Next};
+use apprentice::frontier::{
+    Combine, Frontier, FrontierParams, HOSTS_PER_ADDRESS, HostCalendar, Lease, Next,
+};
 use apprentice::url::{CanonicalUrl, HostKey};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rand::RngExt;
@@ -79,6 +81,7 @@ impl Crawl {
             references_max: 8,
             // A step takes a simulated millisecond: a hundredth of the hosts wait.
             delay: Duration::from_millis(u64::from(hosts / 100)),
+            per_address: HOSTS_PER_ADDRESS,
             keeps_baseline: false,
         };
         Self {

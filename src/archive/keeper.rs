@@ -5,11 +5,15 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::error::ArchiveError;
+use flate2::bufread::GzDecoder;
+
+use super::error::{ArchiveError, Flaw};
 use super::kept::KeptPage;
+use super::member::digest_text;
+use super::record::{Head, read_head};
 use super::writer::WarcWriter;
 use crate::clock::Timestamp;
 use crate::url::CanonicalUrl;
@@ -19,6 +23,9 @@ const FILE_BYTES_MAX: u64 = 1_000_000_000;
 
 /// Payloads that are remembered to be referred to; the oldest is forgotten first.
 const PAYLOADS_MAX: usize = 100_000;
+
+/// No record that is written here has longer headers.
+const HEAD_BYTES_MAX: u64 = 64 << 10;
 
 /// Where the records of a page stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +147,36 @@ impl Keeper {
     pub fn path(&self, number: u32) -> PathBuf {
         self.folder
             .join(format!("{}-{number:05}.warc.gz", self.name))
+    }
+
+    /// Remembers the payload of `page` if it is that of the page kept `at` somewhere: what was kept before
+    /// the process began is not in memory. A place that cannot be read makes it no error: the page is kept
+    /// whole then.
+    pub fn recall(&mut self, page: &KeptPage, at: KeptAt) {
+        let Some(payload) = page.payload else { return };
+        if self.payloads.known.contains_key(&payload) {
+            return;
+        }
+        match self.head_at(at) {
+            Ok(head) if head.payload_digest() == Some(&*digest_text(&payload)) => {
+                let original = head.original();
+                if let Some((Ok(url), date)) =
+                    original.map(|(url, date)| (CanonicalUrl::parse(url), date))
+                {
+                    self.payloads.remember(payload, &url, date);
+                }
+            }
+            Ok(_) => {}
+            Err(flaw) => tracing::debug!(?at, %flaw, "no record to refer to"),
+        }
+    }
+
+    /// The headers of the first record of a page.
+    fn head_at(&self, at: KeptAt) -> Result<Head, Flaw> {
+        let mut file = File::open(self.path(at.file))?;
+        file.seek(SeekFrom::Start(at.offset))?;
+        let member = GzDecoder::new(BufReader::new(file));
+        read_head(&mut BufReader::new(member.take(HEAD_BYTES_MAX)))
     }
 
     /// Appends a page with its judgement, given as fields. Nothing is sure to outlive a crash of the

@@ -50,6 +50,15 @@ impl Head {
         headers::find(&self.headers, "WARC-Payload-Digest")
     }
 
+    /// URL and date of the answer that holds the payload: its own, or those that a revisit refers to.
+    pub(super) fn original(&self) -> Option<(&str, &str)> {
+        if self.kind == Kind::Revisit {
+            let field = |name| headers::find(&self.headers, name);
+            return field("WARC-Refers-To-Target-URI").zip(field("WARC-Refers-To-Date"));
+        }
+        self.target().zip(self.date())
+    }
+
     /// The content type of the block.
     pub(super) fn content_type(&self) -> Option<&str> {
         headers::find(&self.headers, "Content-Type")

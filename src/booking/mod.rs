@@ -243,11 +243,13 @@ pub enum Refusal {
     Trap = 10,
     /// its page is a copy of one that was booked before
     Copy = 11,
+    /// its path prefix has brought too many copies
+    Prefix = 12,
 }
 
 impl Refusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Robots,
         Self::Scope,
         Self::Depth,
@@ -259,6 +261,7 @@ impl Refusal {
         Self::World,
         Self::Trap,
         Self::Copy,
+        Self::Prefix,
     ];
 
     /// The refusal with this number.
@@ -296,6 +299,7 @@ impl Refusal {
             Self::World => "world",
             Self::Trap => "trap",
             Self::Copy => "copy",
+            Self::Prefix => "prefix",
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::collect::{CollectError, CollectParams, Collector, Output, Report};
 use crate::daemon::{Signals, raise_open_files};
 use crate::fetch::{GuardRules, HttpSettings, HttpSource, ProxyMode};
+use crate::frontier::HOSTS_PER_ADDRESS;
 use crate::url::CanonicalUrl;
 
 /// Who writes, as the archive has it.
@@ -32,6 +33,10 @@ pub(super) struct FetchArgs {
     /// Hosts asked at once, each one request at a time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
     parallel: u16,
+
+    /// Requests at once, and requests a delay, to all hosts behind one IP address together
+    #[arg(long, value_name = "N", default_value_t = HOSTS_PER_ADDRESS, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    per_address: u32,
 
     /// Leave a host to the next start that is to be left alone for longer than this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(..=86_400))]
@@ -77,6 +82,7 @@ impl FetchArgs {
         let clock = SystemClock::new();
         let mut params = CollectParams::new(self.contact())?;
         params.delay = Duration::from_millis(self.delay_ms);
+        params.per_address = self.per_address;
         params.parallel = usize::from(self.parallel);
         params.patience = Duration::from_secs(self.patience);
         params.guard = Arc::new(GuardRules::parse(&self.allow_address).context("--allow-address")?);

@@ -18,10 +18,10 @@ use super::output::Output;
 use super::params::CollectParams;
 use super::report::{Progress, Report};
 use crate::clock::{Clock, Timestamp};
-use crate::crawl::{Asked, RobotsWays, ask_robots, delay_owed};
+use crate::crawl::{Asked, RobotsWays, ask_robots, delay_owed, finds_room};
 use crate::fetch::robots::{Origin, RobotsAnswer, RobotsCache};
 use crate::fetch::{Outcome, Source};
-use crate::frontier::{Held, HostCalendar, HostLease};
+use crate::frontier::{Held, HostCalendar, HostLease, Spacing};
 use crate::url::{CanonicalUrl, HostKey};
 
 /// Collects URLs into an archive.
@@ -54,6 +54,8 @@ pub(super) struct Done {
 pub(super) enum Came {
     Robots(Asked),
     Answer(Outcome),
+    /// Where the host stands there was no room for one more request: nothing was sent.
+    Crowded,
 }
 
 impl<S: Source, C: Clock> Collector<S, C> {
@@ -192,8 +194,9 @@ impl<S: Source, C: Clock> Collector<S, C> {
             return Ok(());
         }
         let delay = self.delay_owed(&url);
-        match self.calendar.try_lease(&host, now, delay) {
-            Ok(lease) => self.start(lease, answer.is_some()),
+        let spacing = self.params.spacing(delay);
+        match self.calendar.try_lease(&host, now, spacing) {
+            Ok(lease) => self.start(lease, answer.is_some(), spacing),
             Err(Held::Leased) => self.agenda.block(host),
             Err(Held::Until(until)) if self.is_too_long(until, delay, now) => {
                 self.leave_host(&host, "asked to wait", now)?;
@@ -236,7 +239,7 @@ impl<S: Source, C: Clock> Collector<S, C> {
         self.agenda.return_host(host, until);
     }
 
-    fn start(&mut self, lease: HostLease, knows_robots: bool) {
+    fn start(&mut self, mut lease: HostLease, knows_robots: bool, spacing: Spacing) {
         let Some(job) = self.agenda.pop(lease.host()) else {
             return;
         };
@@ -244,10 +247,12 @@ impl<S: Source, C: Clock> Collector<S, C> {
         let source = Arc::clone(&self.source);
         let clock = self.clock.clone();
         if knows_robots {
-            self.report.requests += 1;
             self.tasks.spawn(async move {
-                let outcome = source.fetch(request).await;
-                let came = Came::Answer(outcome);
+                let came = if finds_room(&*source, &clock, &mut lease, &request, spacing).await {
+                    Came::Answer(source.fetch(request).await)
+                } else {
+                    Came::Crowded
+                };
                 let at = clock.now();
                 Done {
                     lease,
@@ -262,12 +267,16 @@ impl<S: Source, C: Clock> Collector<S, C> {
             calendar: self.calendar.clone(),
             cache: self.robots.clone(),
             delay: self.params.delay,
+            per_address: self.params.per_address,
             closing: self.closing.clone(),
         };
         self.tasks.spawn(async move {
-            let home = lease.host();
-            let asked = ask_robots(source.as_ref(), &clock, home, &request, ways).await;
-            let came = Came::Robots(asked);
+            let came = if finds_room(&*source, &clock, &mut lease, &request, spacing).await {
+                let home = lease.host();
+                Came::Robots(ask_robots(&*source, &clock, home, &request, ways).await)
+            } else {
+                Came::Crowded
+            };
             let at = clock.now();
             Done {
                 lease,

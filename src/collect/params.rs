@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::CollectError;
 use crate::crawl::{check_contact, user_agent};
 use crate::fetch::{FetchLimits, GuardRules, Kinds, Request};
+use crate::frontier::{HOSTS_PER_ADDRESS, Spacing};
 use crate::url::CanonicalUrl;
 
 /// How URLs are collected.
@@ -15,6 +16,8 @@ pub struct CollectParams {
     pub user_agent: String,
     /// Between two requests to a host, from the end of one to the next.
     pub delay: Duration,
+    /// Requests at once, and a delay, to all hosts behind one address together.
+    pub per_address: u32,
     /// Hosts that are asked at once; each gets one request at a time.
     pub parallel: usize,
     /// What may be connected to beside public addresses.
@@ -38,11 +41,20 @@ impl CollectParams {
         Ok(Self {
             user_agent: user_agent(contact),
             delay: Duration::from_secs(1),
+            per_address: HOSTS_PER_ADDRESS,
             parallel: 32,
             guard: Arc::new(GuardRules::public_only()),
             limits: FetchLimits::default(),
             patience: Duration::from_mins(2),
         })
+    }
+
+    /// The distance to keep from a host that is owed `delay`.
+    pub(super) fn spacing(&self, delay: Duration) -> Spacing {
+        Spacing {
+            delay,
+            per_address: self.per_address,
+        }
     }
 
     pub(super) fn request(&self, url: CanonicalUrl) -> Request {

@@ -32,7 +32,18 @@ impl<S: Source, C: Clock> Collector<S, C> {
             at,
         } = done;
         let host = lease.host().clone();
+        if let Some(address) = self.source.address_of(&host) {
+            self.calendar.note_address(&host, address);
+        }
+        if let Came::Answer(_) = &came {
+            self.report.requests += 1;
+        }
         let next_at = match came {
+            Came::Crowded => {
+                lease.release_unasked();
+                self.agenda.put_back(job);
+                at
+            }
             Came::Robots(asked) => self.take_robots(lease, job, asked, at)?,
             Came::Answer(Outcome::Failure(error)) => self.take_failure(lease, job, &error, at)?,
             Came::Answer(Outcome::Response(response)) => {
@@ -129,7 +140,8 @@ impl<S: Source, C: Clock> Collector<S, C> {
     ) -> Result<(), CollectError> {
         let content_type = response.content_type.as_deref();
         if DocumentKind::of(content_type, &response.body).is_none() {
-            let error = FetchError::ContentType(content_type.unwrap_or_default().to_owned());
+            let error =
+                FetchError::ContentType(DocumentKind::refused_as(content_type, &response.body));
             return self.lose(job.url, error.name(), &error.to_string(), true, at);
         }
         let fields = [

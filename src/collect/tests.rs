@@ -437,3 +437,53 @@ fn an_archive_of_others_is_left_as_it_is_and_without_notes() {
     assert_eq!(fs::read(&path).unwrap(), b"WARC/1.0\r\n");
     assert!(!Output::notes_path(&path).exists());
 }
+
+/// Every host of the script at one address; how many are asked at once is noted.
+#[derive(Clone)]
+struct OneServer {
+    timed: Timed,
+    under_way: Arc<Mutex<(u32, u32)>>,
+}
+
+impl Source for OneServer {
+    async fn fetch(&self, request: Request) -> Outcome {
+        {
+            let mut under_way = self.under_way.lock().unwrap();
+            under_way.0 += 1;
+            under_way.1 = under_way.1.max(under_way.0);
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        self.under_way.lock().unwrap().0 -= 1;
+        self.timed.fetch(request).await
+    }
+
+    async fn locate(&self, _: &Request) -> Option<std::net::IpAddr> {
+        Some([192, 0, 2, 1].into())
+    }
+}
+
+#[tokio::test]
+async fn hosts_on_one_server_share_its_limit_from_the_first_contact_on() {
+    let mut bench = Bench::new();
+    bench.params.parallel = 32;
+    bench.params.per_address = 3;
+    let wanted: Vec<String> = (0..12).map(|n| format!("http://h{n}.test/")).collect();
+    for page in &wanted {
+        bench.page(page);
+    }
+    let source = OneServer {
+        timed: bench.source.clone(),
+        under_way: Arc::default(),
+    };
+    let clock = bench.source.clock.clone();
+    let output = Output::open(&bench.archive(), SOFTWARE, false, clock.now()).unwrap();
+    let urls = wanted.iter().map(|wanted| url(wanted)).collect();
+    let (_stop, closing) = watch::channel(false);
+    let shared = Arc::new(source.clone());
+    let collector = Collector::new(shared, clock, bench.params.clone(), output, urls, closing);
+    let report = collector.run(|_| ()).await.unwrap();
+    assert_eq!((report.pages, report.requests), (12, 12));
+    assert_eq!(source.under_way.lock().unwrap().1, 3);
+}

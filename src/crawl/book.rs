@@ -25,6 +25,8 @@ pub(super) struct Intake<'a> {
     pub(super) in_world: WorldTest<'a>,
     /// What cached robots.txt rules say; taking a link in never fetches them.
     pub(super) robots_allow: WorldTest<'a>,
+    /// Whether a path prefix of the link has brought too many copies.
+    pub(super) is_worn_out: WorldTest<'a>,
 }
 
 impl Intake<'_> {
@@ -51,7 +53,10 @@ impl Intake<'_> {
         if self.frontier.host_given_up(&url.host_key()) {
             return Some(Refusal::HostGivenUp);
         }
-        (!(self.robots_allow)(url)).then_some(Refusal::Robots)
+        if !(self.robots_allow)(url) {
+            return Some(Refusal::Robots);
+        }
+        (self.is_worn_out)(url).then_some(Refusal::Prefix)
     }
 }
 

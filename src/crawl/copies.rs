@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::prefixes::Prefixes;
 use crate::booking::{Likeness, PageBooking, Seq};
 use crate::text::DISTANCE_MAX;
 use crate::url::FingerprintState;
@@ -20,11 +21,14 @@ pub(super) struct Copies {
     sketches: Vec<(u64, Seq)>,
     /// Places in `sketches`, by the number of a block and its bits.
     by_block: HashMap<(u32, u16), Vec<u32>>,
+    /// Where they were found.
+    pub(super) prefixes: Prefixes,
 }
 
 impl Copies {
     /// Takes a booked page in.
     pub(super) fn add(&mut self, seq: Seq, page: &PageBooking) {
+        self.prefixes.add(page);
         if page.body_bytes > 0 {
             self.by_digest.entry(page.body_digest).or_insert(seq);
         }

@@ -5,7 +5,7 @@
 //! [`Handle`], and ends when it is shut down or when something broke. What is not
 //! durable when it ends was never booked.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +32,7 @@ use crate::archive::Keeper;
 use crate::booking::{CrawlState, Event, Kept, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
+use crate::fetch::robots::Origin;
 use crate::fetch::{GuardRules, Source};
 use crate::frontier::{Frontier, FrontierStore, HostCalendar, Next, StoreFailure};
 use crate::measure::Rate;
@@ -71,6 +72,8 @@ pub struct Engine<S, C> {
     pub(super) keeper: Option<Keeper>,
     /// Where the page that was kept last ends.
     pub(super) kept_last: Option<Kept>,
+    /// Origins of seeds whose sitemaps were looked for since the crawl was opened.
+    pub(super) sitemaps_asked: HashSet<Origin>,
     /// What was booked, to know copies by.
     pub(super) copies: Copies,
     /// Fetches that count, booked (not only the durable ones): the budget is held against it.
@@ -113,7 +116,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
     pub fn open(mut parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
         let params = spec.tuning.frontier_params(spec.order, spec.combine);
-        let guard = guard_of(&spec)?;
         let scorer = match parts.scorer.take() {
             Some(scorer) => scorer,
             None => first_scorer(&spec, parts.start.as_deref()),
@@ -153,10 +155,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             learning: Learning::new(reader, parts.start),
             keeper: None,
             kept_last: None,
+            sitemaps_asked: HashSet::new(),
             copies: Copies::default(),
             raw_spec,
+            guard: guard_of(&spec)?,
             spec,
-            guard,
             booked: 0,
             state: (CrawlState::Running, String::new()),
             progress: Progress::default(),

@@ -8,14 +8,14 @@ use std::path::Path;
 use super::engine::Engine;
 use super::error::EngineError;
 use super::handle::Handle;
-use super::lease_task::JudgedPage;
+use super::lease_task::{JudgedPage, ReadPage};
 use super::parts::EngineParts;
 use super::spec::Spec;
 use crate::archive::{Keeper, KeptAt, KeptPage, WireExchange};
-use crate::booking::{Event, Kept, LeaseFacts, Reference};
+use crate::booking::{Event, Kept, LeaseFacts, Reference, Seq};
 use crate::clock::{Clock, Timestamp};
 use crate::critic::Verdict;
-use crate::fetch::{Exchange, Source};
+use crate::fetch::{Exchange, Source, robots_tag_directives};
 use crate::frontier::{FrontierStore, StoreFailure};
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -34,28 +34,33 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let software = concat!("apprentice/", env!("CARGO_PKG_VERSION"));
             let about = about(&engine.spec, &engine.raw_spec);
             let name = &engine.spec.name;
-            let last = engine.kept_last.map(|kept| KeptAt {
-                file: kept.file,
-                offset: kept.offset,
-                end: kept.end,
-            });
+            let last = engine.kept_last.as_ref().map(kept_at);
             engine.keeper = Some(Keeper::open(folder, name, software, about, last)?);
         }
         Ok((engine, handle))
     }
 
-    /// Keeps a page, if pages are kept.
+    /// Keeps a page, if pages are kept and it may be.
     pub(super) fn keep(
         &mut self,
         judged: &mut JudgedPage,
         facts: &LeaseFacts,
+        copy_of: Option<Seq>,
     ) -> Result<Option<Box<Kept>>, EngineError> {
         let Some(page) = judged.read.kept.take() else {
             return Ok(None);
         };
+        if self.is_not_to_be_kept(&judged.read) {
+            tracing::debug!(url = %facts.url, "noindex: not kept");
+            return Ok(None);
+        }
+        let earlier = match copy_of {
+            Some(seq) => kept_by(self.store.event(seq)?),
+            None => None,
+        };
         let parent = found_on(self.store.as_ref(), facts.references.first())?;
         let judgement = judgement(&self.spec, &judged.verdict, facts, parent);
-        self.write_records(*page, &judgement)
+        self.write_records(*page, &judgement, earlier)
     }
 
     /// Keeps an answer that brought no page, if pages are kept; `outcome` is what came of it.
@@ -71,24 +76,51 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let parent = found_on(self.store.as_ref(), facts.references.first())?;
         let mut fields = found(facts, parent);
         fields.push(("apprentice-outcome", outcome.to_owned()));
-        self.write_records(*records, &fields)
+        self.write_records(*records, &fields, None)
     }
 
     fn write_records(
         &mut self,
         page: KeptPage,
         fields: &[(&'static str, String)],
+        earlier: Option<KeptAt>,
     ) -> Result<Option<Box<Kept>>, EngineError> {
         let now = self.bench.clock.now();
         let Some(keeper) = &mut self.keeper else {
             return Ok(None);
         };
+        if let Some(earlier) = earlier {
+            keeper.recall(&page, earlier);
+        }
         let at = keeper.keep(page, fields, now)?;
         Ok(Some(Box::new(Kept {
             file: at.file,
             offset: at.offset,
             end: at.end,
         })))
+    }
+
+    /// Whether page or server say `noindex`, and are listened to.
+    fn is_not_to_be_kept(&self, read: &ReadPage) -> bool {
+        let tag = read.response.robots_tag.as_deref().unwrap_or_default();
+        let scope = &self.spec.tuning.scope;
+        scope.obeys_noindex(read.page.meta.noindex, robots_tag_directives(tag).noindex)
+    }
+}
+
+/// Where an event's page was kept.
+fn kept_by(event: Option<Event>) -> Option<KeptAt> {
+    let Some(Event::Page(page)) = event else {
+        return None;
+    };
+    page.kept.as_deref().map(kept_at)
+}
+
+fn kept_at(kept: &Kept) -> KeptAt {
+    KeptAt {
+        file: kept.file,
+        offset: kept.offset,
+        end: kept.end,
     }
 }
 

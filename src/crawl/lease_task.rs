@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
+use super::first_contact::finds_room;
 use super::judging::Judge;
 use super::keeping::records_of;
 use crate::archive::KeptPage;
@@ -19,7 +20,7 @@ use crate::critic::{PageFacts, Verdict, page_to_judge};
 use crate::features::{PageSketch, SourceFacts, TermWeights};
 use crate::fetch::robots::RobotsAnswer;
 use crate::fetch::{Exchange, FetchError, Outcome, Redirect, Request, Response, Source};
-use crate::frontier::Lease;
+use crate::frontier::{Lease, Spacing};
 use crate::page::{DocumentKind, Link, Page, PageLimits, PageSource};
 use crate::proto::v1;
 use crate::text::simhash;
@@ -44,8 +45,12 @@ pub(super) enum Done {
     /// robots.txt of the link's host, and the pages that its sitemaps name if they were asked for; the
     /// link itself was not.
     Robots(RobotsAnswer, Vec<CanonicalUrl>),
+    /// The pages that the sitemaps of the link's host name; the link itself was not asked for.
+    Sitemaps(Vec<CanonicalUrl>),
     /// The crawl was closed while redirects of robots.txt waited for their hosts.
     NotAsked,
+    /// Where the host stands there is no room for one more request: nothing was sent.
+    Crowded,
 }
 
 impl Done {
@@ -55,7 +60,11 @@ impl Done {
             Self::Page(page) => page.read.response.answer_time,
             Self::Read(page) => page.0.response.answer_time,
             Self::Redirect(redirect, _) => redirect.answer_time,
-            Self::Failure(..) | Self::Robots(..) | Self::NotAsked => Duration::ZERO,
+            Self::Failure(..)
+            | Self::Robots(..)
+            | Self::Sitemaps(_)
+            | Self::NotAsked
+            | Self::Crowded => Duration::ZERO,
         }
     }
 }
@@ -118,8 +127,18 @@ impl<S, C: Clone> Clone for Workbench<S, C> {
 
 impl<S: Source, C: Clock> Workbench<S, C> {
     /// Fetches the leased URL and reads what comes.
-    pub(super) async fn fetch(self, lease: Lease, request: Request, reading: Reading) -> Finished {
+    pub(super) async fn fetch(
+        self,
+        mut lease: Lease,
+        request: Request,
+        reading: Reading,
+        spacing: Spacing,
+    ) -> Finished {
         let url = request.url.clone();
+        let source = self.source.as_ref();
+        if !finds_room(source, &self.clock, &mut lease.host, &request, spacing).await {
+            return self.crowded(lease, url);
+        }
         let recorder = request.recorder.clone();
         let outcome = self.source.fetch(request).await;
         let at = self.clock.now();
@@ -151,9 +170,10 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     ) -> Done {
         let kind = DocumentKind::of(response.content_type.as_deref(), &response.body);
         let Some(kind) = kind else {
-            let content_type = response.content_type.unwrap_or_default();
+            let content_type = response.content_type.as_deref();
+            let what = DocumentKind::refused_as(content_type, &response.body);
             let kept = records(url, exchange).await;
-            return Done::Failure(FetchError::ContentType(content_type), kept);
+            return Done::Failure(FetchError::ContentType(what), kept);
         };
         // The semaphore is never closed, so that there is always a permit in the end.
         let _permit = self.parsers.acquire().await;

@@ -9,7 +9,7 @@ use super::parts::{Pace, RobotsPolicy};
 use super::robots_task::RobotsWays;
 use crate::booking::{CrawlState, Event, Refusal, RefusedBooking};
 use crate::clock::{Clock, Timestamp};
-use crate::fetch::robots::{RobotsAnswer, RobotsCache};
+use crate::fetch::robots::{Origin, RobotsAnswer, RobotsCache};
 use crate::fetch::{Kinds, Recorder, Request, Source, forbidden_port};
 use crate::frontier::{Lease, Next, StoreFailure};
 use crate::url::CanonicalUrl;
@@ -65,6 +65,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.refuse(lease, url, Refusal::Scope, now);
             return Ok(());
         }
+        // What waits since before the prefix was worn out.
+        if !lease.is_seed && self.is_worn_out(&url) {
+            self.refuse(lease, url, Refusal::Prefix, now);
+            return Ok(());
+        }
         if url.to_url().is_ok_and(|url| forbidden_port(&url).is_some()) {
             self.refuse(lease, url, Refusal::Address, now);
             return Ok(());
@@ -85,21 +90,28 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.spawn_fetch(lease, request);
             return Ok(());
         };
+        let cache = cache.clone();
         match cache.lookup(&url, now) {
             None => {
-                let cache = cache.clone();
                 self.spawn_robots(lease, request, cache);
             }
             Some(answer @ RobotsAnswer::Unreachable { .. }) => {
                 self.note_trouble(&url, &answer);
-                let RobotsPolicy::Obey(cache) = &self.robots else {
-                    return Ok(());
-                };
                 let until = cache.standing(&url).map_or(now, |(until, _)| until);
                 self.forget_prepared(lease.number);
                 self.frontier.give_back(lease, now, until);
             }
-            Some(answer) if answer.allows(&url) => self.spawn_fetch(lease, request),
+            Some(answer) if answer.allows(&url) => {
+                if self.owes_sitemaps(&lease, &url) && !answer.sitemaps().is_empty() {
+                    let ways = self.robots_ways(cache);
+                    let bench = self.bench.clone();
+                    self.out.insert(lease.number);
+                    self.tasks
+                        .spawn(bench.sitemaps(lease, request, answer, ways));
+                } else {
+                    self.spawn_fetch(lease, request);
+                }
+            }
             Some(_) => self.refuse(lease, url, Refusal::Robots, now),
         }
         Ok(())
@@ -111,23 +123,38 @@ impl<S: Source, C: Clock> Engine<S, C> {
             limits: self.spec.tuning.page,
             urls: self.spec.tuning.scope.urls,
         };
+        let spacing = self.spec.tuning.spacing(self.spec.tuning.delay);
         self.out.insert(lease.number);
-        self.tasks.spawn(bench.fetch(lease, request, reading));
+        self.tasks
+            .spawn(bench.fetch(lease, request, reading, spacing));
     }
 
     /// robots.txt is a lease of its own kind, holding the host: the link goes back afterwards.
     fn spawn_robots(&mut self, lease: Lease, request: Request, cache: RobotsCache) {
         let bench = self.bench.clone();
-        let sitemaps = self.spec.tuning.scope.sitemaps && lease.is_seed;
-        let ways = RobotsWays {
-            calendar: self.calendar.clone(),
-            cache,
-            delay: self.spec.tuning.delay,
-            closing: self.closing.subscribe(),
-        };
+        let sitemaps = self.owes_sitemaps(&lease, &request.url);
+        let ways = self.robots_ways(cache);
         self.out.insert(lease.number);
         self.tasks
             .spawn(bench.robots(lease, request, ways, sitemaps));
+    }
+
+    fn robots_ways(&self, cache: RobotsCache) -> RobotsWays {
+        RobotsWays {
+            calendar: self.calendar.clone(),
+            cache,
+            delay: self.spec.tuning.delay,
+            per_address: self.spec.tuning.per_address,
+            closing: self.closing.subscribe(),
+        }
+    }
+
+    /// Whether this lease is the one to look for the sitemaps of its origin: the first of a seed. Somebody
+    /// else may have asked for the robots.txt.
+    fn owes_sitemaps(&mut self, lease: &Lease, url: &CanonicalUrl) -> bool {
+        self.spec.tuning.scope.sitemaps
+            && lease.is_seed
+            && self.sitemaps_asked.insert(Origin::of(url))
     }
 
     pub(super) fn refuse(

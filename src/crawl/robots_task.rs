@@ -9,21 +9,22 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use super::first_contact::{finds_room, note_where_it_stands};
 use super::lease_task::{Done, Finished, Workbench};
-use super::sitemap_task::{SitemapWays, pages_of};
+use super::sitemap_task::Search;
 use crate::clock::{Clock, Timestamp};
 use crate::fetch::robots::{
     Hop, Origin, ROBOTS_REDIRECTS_MAX, RobotsAnswer, RobotsCache, robots_hop,
 };
 use crate::fetch::{FetchError, Request, Source};
-use crate::frontier::{HostCalendar, Lease};
+use crate::frontier::{HostCalendar, Lease, Spacing};
 use crate::url::{CanonicalUrl, HostKey};
 
 /// Crawl-delay is honoured up to this; a longer one is a mistake or a wish not to be crawled.
-const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
+pub(super) const CRAWL_DELAY_MAX: Duration = Duration::from_mins(1);
 /// Another host is waited for so much longer than its delay; then the file is unreachable. Two hosts
 /// that send each other's askers to and fro would else wait for each other forever.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The delay owed to the host of `url`: the crawl's `own`, or its robots.txt's if that is longer.
 pub fn delay_owed(
@@ -40,6 +41,7 @@ pub fn delay_owed(
 }
 
 /// What following redirects takes besides a source and a clock.
+#[derive(Clone)]
 pub struct RobotsWays {
     /// Lends the hosts that redirects lead to.
     pub calendar: HostCalendar,
@@ -47,6 +49,8 @@ pub struct RobotsWays {
     pub cache: RobotsCache,
     /// The crawl's own delay.
     pub delay: Duration,
+    /// Requests at once, and a delay, to all hosts behind one address together.
+    pub per_address: u32,
     /// Becomes true when the crawl is shut down: then nothing is waited for any more.
     pub closing: watch::Receiver<bool>,
 }
@@ -67,24 +71,30 @@ impl<S: Source, C: Clock> Workbench<S, C> {
     /// Then, with `sitemaps`, for the sitemaps that it names.
     pub(super) async fn robots(
         self,
-        lease: Lease,
+        mut lease: Lease,
         request: Request,
         ways: RobotsWays,
         sitemaps: bool,
     ) -> Finished {
-        let home = lease.host.host();
-        let (delay, closing) = (ways.delay, ways.closing.clone());
+        let spacing = Spacing {
+            delay: ways.delay,
+            per_address: ways.per_address,
+        };
         let source = self.source.as_ref();
-        let asked = ask_robots(source, &self.clock, home, &request, ways).await;
+        if !finds_room(source, &self.clock, &mut lease.host, &request, spacing).await {
+            return self.crowded(lease, request.url);
+        }
+        let home = lease.host.host();
+        let asked = ask_robots(source, &self.clock, home, &request, ways.clone()).await;
         let done = match asked {
             Asked::Answer(answer) if sitemaps => {
-                let asked_for = answer.crawl_delay().unwrap_or_default();
-                let ways = SitemapWays {
-                    home: home.clone(),
-                    delay: delay.max(asked_for.min(CRAWL_DELAY_MAX)),
-                    closing,
+                let search = Search {
+                    source,
+                    clock: &self.clock,
+                    home,
+                    request: &request,
                 };
-                let pages = pages_of(source, &self.clock, &answer, &request, ways).await;
+                let pages = search.pages_of(&answer, ways).await;
                 Done::Robots(answer, pages)
             }
             Asked::Answer(answer) => Done::Robots(answer, Vec::new()),
@@ -189,7 +199,14 @@ impl<S: Source, C: Clock> Walk<'_, S, C> {
         let delay = delay_owed(&ways.cache, ways.delay, &url, self.clock.now());
         let patience = delay.saturating_add(PATIENCE);
         let host = url.host_key();
-        let leased = (ways.calendar).lease_within(&host, self.clock, delay, patience);
+        let spacing = Spacing {
+            delay,
+            per_address: ways.per_address,
+        };
+        let mut template = self.request.clone();
+        template.url = url.clone();
+        note_where_it_stands(self.source, &ways.calendar, &host, &template).await;
+        let leased = (ways.calendar).lease_within(&host, self.clock, spacing, patience);
         let other = unless_closing(&mut ways.closing, leased).await??;
         if ways.is_parked(&url, self.clock.now()) {
             return None;

@@ -2,6 +2,7 @@
 
 use regex::{Regex, RegexSet};
 
+use super::prefixes::PREFIX_COPIES_MAX;
 use super::spec::SpecError;
 use crate::booking::Refusal;
 use crate::fetch::GuardRules;
@@ -39,6 +40,8 @@ pub struct Scope {
     follow_traps: bool,
     /// Also the links of a page whose bytes were booked before.
     pub follows_copies: bool,
+    /// Copies under a path prefix, more than are made up for; `None` is without end.
+    pub prefix_copies_max: Option<u32>,
 }
 
 /// Who asks that a link is not followed; each can be ignored by itself.
@@ -99,6 +102,11 @@ impl Scope {
             },
             follow_traps: scope.follow_traps,
             follows_copies: scope.follow_copies,
+            prefix_copies_max: match (scope.follow_traps, scope.prefix_copies_max) {
+                (true, _) => None,
+                (false, 0) => Some(PREFIX_COPIES_MAX),
+                (false, max) => Some(max),
+            },
         })
     }
 
@@ -106,6 +114,12 @@ impl Scope {
     pub fn covers(&self, url: &CanonicalUrl) -> bool {
         let text = url.as_str();
         (self.allow.is_empty() || self.allow.is_match(text)) && !self.deny.is_match(text)
+    }
+
+    /// Whether a page is not to be kept that says `noindex` itself (`meta robots`), or whose server does
+    /// (`X-Robots-Tag`).
+    pub fn obeys_noindex(&self, by_page: bool, by_server: bool) -> bool {
+        by_page && !self.ignored.by_page || by_server && !self.ignored.by_server
     }
 
     /// Why the link is not taken in; `None` if it is.
@@ -204,6 +218,19 @@ mod tests {
             refusal(&scope, "http://a.test/x", |l| l.nofollow.by_link = true),
             Some(Refusal::Nofollow)
         );
+    }
+
+    #[test]
+    fn noindex_is_obeyed_unless_who_says_it_is_ignored() {
+        let usual = scope(|_| ());
+        assert!(usual.obeys_noindex(true, false) && usual.obeys_noindex(false, true));
+        assert!(!usual.obeys_noindex(false, false));
+        let without_page = scope(|s| s.ignore_meta_robots = true);
+        assert!(!without_page.obeys_noindex(true, false));
+        assert!(without_page.obeys_noindex(true, true));
+        let without_server = scope(|s| s.ignore_robots_tag = true);
+        assert!(!without_server.obeys_noindex(false, true));
+        assert!(without_server.obeys_noindex(true, true));
     }
 
     #[test]

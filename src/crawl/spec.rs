@@ -10,7 +10,7 @@ use super::starts::{StartSpec, check_start};
 use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
-use crate::frontier::{Combine, FrontierParams};
+use crate::frontier::{Combine, FrontierParams, HOSTS_PER_ADDRESS, Spacing};
 use crate::page::PageLimits;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -99,6 +99,8 @@ pub struct Tuning {
     pub in_flight_max: usize,
     /// Between two requests to a host.
     pub delay: Duration,
+    /// Requests at once, and a delay, to all hosts behind one address together.
+    pub per_address: u32,
     /// How the delay grows with the server's time to answer.
     pub delay_growth: DelayGrowth,
     /// Bounds on one fetch.
@@ -140,7 +142,16 @@ impl Tuning {
             pages_per_domain_max: self.scope.pages_per_domain_max,
             references_max: REFERENCES_MAX,
             delay: self.delay,
+            per_address: self.per_address,
             keeps_baseline: order == CrawlOrder::Auto,
+        }
+    }
+
+    /// The distance to keep from a host that is owed `delay`.
+    pub fn spacing(&self, delay: Duration) -> Spacing {
+        Spacing {
+            delay,
+            per_address: self.per_address,
         }
     }
 
@@ -161,6 +172,12 @@ impl Tuning {
             scope: Scope::check(&spec.scope.clone().unwrap_or_default())?,
             in_flight_max: bounded("limits.in_flight_max", limits.in_flight_max, 32, 1024)?,
             delay: check_delay(limits.delay_ms_min)?,
+            per_address: bounded(
+                "limits.requests_per_address_max",
+                limits.requests_per_address_max,
+                HOSTS_PER_ADDRESS,
+                1024,
+            )?,
             delay_growth: DelayGrowth {
                 factor: bounded_or_0("limits.delay_factor", limits.delay_factor, 5, 1000)?,
                 max: Duration::from_millis(bounded(
@@ -327,6 +344,10 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
         old.delay_factor = new.delay_factor.or(old.delay_factor);
         keep_if_zero(&mut old.delay_ms_max, new.delay_ms_max);
         keep_if_zero(&mut old.robots_tries_max, new.robots_tries_max);
+        keep_if_zero(
+            &mut old.requests_per_address_max,
+            new.requests_per_address_max,
+        );
     }
     if let Some(new) = &update.judge {
         let old = spec.judge.get_or_insert_default();
@@ -558,12 +579,14 @@ mod tests {
             refuse_large: true,
             delay_factor: Some(0),
             delay_ms_max: 7,
+            requests_per_address_max: 9,
             ..Default::default()
         });
         let tuning = Spec::check(&given).unwrap().tuning;
         let fetch = tuning.fetch;
         assert_eq!((fetch.header_bytes_max, fetch.rate_bytes_min), (9_000, 0));
         assert_eq!((fetch.expansion_max, fetch.refuse_large), (20, true));
+        assert_eq!(tuning.per_address, 9);
         let growth = tuning.delay_growth;
         assert_eq!((growth.factor, growth.max.as_millis()), (0, 7));
         given.limits.as_mut().unwrap().delay_factor = Some(1001);

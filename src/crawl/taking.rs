@@ -72,8 +72,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let number = lease.number;
         match done {
             Done::NotAsked => self.frontier.give_back(lease, finished_at, next_at),
+            Done::Crowded => self.frontier.put_back_unasked(lease),
             Done::Robots(answer, pages) => {
                 self.book_robots(lease, &url, &answer, finished_at);
+                self.take_in_from_sitemaps(pages, finished_at);
+            }
+            Done::Sitemaps(pages) => {
+                self.frontier.give_back(lease, finished_at, next_at);
                 self.take_in_from_sitemaps(pages, finished_at);
             }
             Done::Page(page) => {
@@ -133,7 +138,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let sketch = judged.sketch.clone();
         let read = &judged.read;
         let likeness = (self.copies).likeness(read.body_bytes, read.body_digest, read.sketch);
-        let kept = self.keep(&mut judged, &facts)?;
+        let kept = self.keep(&mut judged, &facts, likeness.copy_of)?;
         let noted = Noted { kept, likeness };
         let prepared = self.take_prepared(lease, &facts)?;
         let mut event =
@@ -276,6 +281,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
         delay_owed(cache, own, url, self.bench.clock.now())
     }
 
+    /// Whether a path prefix of the URL has brought too many copies.
+    pub(super) fn is_worn_out(&self, url: &CanonicalUrl) -> bool {
+        let copies_max = self.spec.tuning.scope.prefix_copies_max;
+        copies_max.is_some_and(|max| self.copies.prefixes.are_spent(url, max))
+    }
+
     /// Whether nothing but the scope can speak against the URL.
     pub(super) fn admits(&mut self, url: &CanonicalUrl) -> bool {
         self.with_intake(|intake, _| intake.admits(url))
@@ -285,6 +296,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let now = self.bench.clock.now();
         let world = self.world.as_deref();
         let robots = &self.robots;
+        let prefixes = &self.copies.prefixes;
+        let copies_max = self.spec.tuning.scope.prefix_copies_max;
         let intake = Intake {
             tuning: &self.spec.tuning,
             frontier: &self.frontier,
@@ -296,6 +309,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 },
                 RobotsPolicy::Ignore => true,
             },
+            is_worn_out: &|url| copies_max.is_some_and(|max| prefixes.are_spent(url, max)),
         };
         make(&intake, self.scorer.as_mut())
     }

@@ -78,7 +78,7 @@ pub async fn run(
     let mut signals = Signals::listen().map_err(DaemonError::Signals)?;
     raise_open_files();
     let clock = SystemClock::new();
-    let dir = DataDir::open(&options.data)?;
+    let dir = DataDir::open_patiently(&options.data, &clock).await?;
     let listeners = Listeners::bind(&options.socket, options.tcp).await?;
     let proxy = options.http.proxy.clone();
     let source = HttpSource::new(options.http, clock.clone())?;

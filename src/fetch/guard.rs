@@ -152,6 +152,15 @@ impl GuardRules {
                 .any(|range| range.contains(bare) || range.contains(address))
     }
 
+    /// The first of `addresses` that may be connected to, as its bare self.
+    pub(super) fn first_permitted(
+        &self,
+        mut addresses: impl Iterator<Item = IpAddr>,
+    ) -> Option<IpAddr> {
+        let first = addresses.find(|address| self.permits(*address));
+        first.map(|address| address.to_canonical())
+    }
+
     /// The address that the host of a URL states literally, if it may not be connected to.
     ///
     /// `localhost` counts as a literal address (RFC 6761, 6.3): behind a proxy nobody else here

@@ -45,7 +45,7 @@ impl Request {
 /// Which kinds of document are taken in; the body of any other is not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kinds {
-    /// What can be read as a page: HTML, XHTML, plain text, or none of them stated but nothing else
+    /// What can be read as a page: HTML, XHTML, plain text, XML that may be XHTML, or none of them stated but nothing else
     /// either, so that its first bytes tell. An answer of another kind is [`FetchError::ContentType`].
     #[default]
     Pages,
@@ -56,7 +56,14 @@ pub enum Kinds {
 impl Kinds {
     /// Whether a document with this Content-Type header is taken in.
     pub fn admits(self, content_type: Option<&str>) -> bool {
-        let pages = ["text/html", "application/xhtml+xml", "text/plain"];
+        // XML may be XHTML; its root tells.
+        let pages = [
+            "text/html",
+            "application/xhtml+xml",
+            "text/plain",
+            "text/xml",
+            "application/xml",
+        ];
         self == Self::Any
             || says_nothing(content_type)
             || pages
@@ -133,6 +140,13 @@ pub trait Source: Send + Sync + 'static {
     /// Fetches one URL.
     fn fetch(&self, request: Request) -> impl Future<Output = Outcome> + Send;
 
+    /// Where the answer to `request` would come from, as far as that can be known before: nothing is
+    /// sent to that place.
+    fn locate(&self, request: &Request) -> impl Future<Output = Option<IpAddr>> + Send {
+        let _ = request;
+        std::future::ready(None)
+    }
+
     /// Where the last answer of `host` came from, if that is an address of its own.
     fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         let _ = host;
@@ -154,6 +168,8 @@ mod tests {
             Some("text/plain;"),
             Some("application/octet-stream"),
             Some("*/*"),
+            Some("text/xml"),
+            Some("application/xml; charset=utf-8"),
         ] {
             assert!(Kinds::Pages.admits(taken), "{taken:?}");
         }
@@ -161,6 +177,8 @@ mod tests {
             Some("image/png"),
             Some("application/pdf"),
             Some("text/css"),
+            Some("application/rss+xml"),
+            Some("application/atom+xml"),
             Some("texthtml"),
         ] {
             assert!(!Kinds::Pages.admits(refused), "{refused:?}");

@@ -16,9 +16,28 @@ const INSERTS_BETWEEN_SWEEPS: u32 = 10_000;
 /// forgotten. It has to be longer than any crawl's delay.
 const FORGET_AFTER: Duration = Duration::from_hours(24);
 
-/// One address is asked so many times at once at most, and so many times a delay: as if no more than so
-/// many hosts stood behind it, however many do.
+/// One address is asked so many times at once at most, unless a crawl says otherwise, and so many times
+/// a delay: as if no more than so many hosts stood behind it, however many do.
 pub const HOSTS_PER_ADDRESS: u32 = 4;
+
+/// The distance that a crawl keeps; of a delay alone, with [`HOSTS_PER_ADDRESS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spacing {
+    /// Between two requests to a host.
+    pub delay: Duration,
+    /// All hosts behind one address together are asked so many times at once, and so many times a delay;
+    /// 0 is taken for 1.
+    pub per_address: u32,
+}
+
+impl From<Duration> for Spacing {
+    fn from(delay: Duration) -> Self {
+        Self {
+            delay,
+            per_address: HOSTS_PER_ADDRESS,
+        }
+    }
+}
 
 /// A moment before all others.
 const NEVER: Timestamp = Timestamp(i64::MIN);
@@ -76,6 +95,9 @@ struct Times {
 /// What is known of an address, with all the hosts behind it.
 #[derive(Debug)]
 struct Server {
+    last_start: Timestamp,
+    /// The one before, for a lease under which nothing is asked after all.
+    start_before: Timestamp,
     last_end: Timestamp,
     /// Its hosts that are out on a lease.
     leased: u32,
@@ -91,8 +113,8 @@ struct Asker {
 }
 
 impl HostCalendar {
-    /// Leases `host`, if its time has come. `delay` is the asking crawl's own delay, counted from the
-    /// end of the last request of whichever crawl.
+    /// Leases `host`, if its time has come. `spacing` is the asking crawl's own, its delay counted from
+    /// the end of the last request of whichever crawl.
     ///
     /// # Errors
     /// [`Held`] says when to ask again.
@@ -100,9 +122,9 @@ impl HostCalendar {
         &self,
         host: &HostKey,
         now: Timestamp,
-        delay: Duration,
+        spacing: impl Into<Spacing>,
     ) -> Result<HostLease, Held> {
-        self.lease(host, now, delay, None)
+        self.lease(host, now, spacing.into(), None)
     }
 
     /// As [`try_lease`](Self::try_lease). If the host is out on a lease afterwards, whoever's,
@@ -111,33 +133,34 @@ impl HostCalendar {
         &self,
         host: &HostKey,
         now: Timestamp,
-        delay: Duration,
+        spacing: Spacing,
         (returns, asked_as): (&Arc<Returns>, u32),
     ) -> Result<HostLease, Held> {
         let asker = Asker {
             returns: Arc::downgrade(returns),
             host: asked_as,
         };
-        self.lease(host, now, delay, Some(asker))
+        self.lease(host, now, spacing, Some(asker))
     }
 
     fn lease(
         &self,
         host: &HostKey,
         now: Timestamp,
-        delay: Duration,
+        spacing: Spacing,
         asker: Option<Asker>,
     ) -> Result<HostLease, Held> {
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
-        let (held, address) =
-            hosts.with_times(host, |times| (times.held(now, delay), times.address));
+        let (held, address) = hosts.with_times(host, |times| {
+            (times.held(now, spacing.delay), times.address)
+        });
         if let Some(Held::Until(until)) = held {
             return Err(Held::Until(until));
         }
         if held.is_none()
             && let Some(server) = address.and_then(|address| hosts.servers.get_mut(&address))
-            && let Some(held) = server.held(now, delay)
+            && let Some(held) = server.held(now, spacing)
         {
             if held == Held::Leased {
                 server.askers.extend(asker);
@@ -148,17 +171,22 @@ impl HostCalendar {
             times.askers.extend(asker);
             held.map_or(Ok(()), Err)
         })?;
-        hosts.take(host, address);
-        drop(hosts);
-        Ok(self.lease_of(host, address, now))
+        Ok(self.lease_of(hosts, host, address, now))
     }
 
-    fn lease_of(&self, host: &HostKey, address: Option<IpAddr>, now: Timestamp) -> HostLease {
+    fn lease_of(
+        &self,
+        mut hosts: MutexGuard<'_, Hosts>,
+        host: &HostKey,
+        address: Option<IpAddr>,
+        at: Timestamp,
+    ) -> HostLease {
+        hosts.take(host, address, at);
         HostLease {
             calendar: self.clone(),
             host: host.clone(),
             address,
-            leased_at: now,
+            leased_at: at,
             released: false,
         }
     }
@@ -173,13 +201,14 @@ impl HostCalendar {
         &self,
         host: &HostKey,
         clock: &impl Clock,
-        delay: Duration,
+        spacing: impl Into<Spacing>,
         patience: Duration,
     ) -> Option<HostLease> {
+        let spacing = spacing.into();
         let deadline = clock.now().after(patience);
         let returns = Arc::new(Returns::default());
         loop {
-            match self.lease_ahead(host, clock.now(), delay, deadline, &returns) {
+            match self.lease_ahead(host, clock.now(), spacing, deadline, &returns) {
                 Ok((mut lease, ready_at)) => {
                     clock.sleep_until(ready_at).await;
                     lease.leased_at = clock.now();
@@ -202,7 +231,7 @@ impl HostCalendar {
         &self,
         host: &HostKey,
         now: Timestamp,
-        delay: Duration,
+        spacing: Spacing,
         deadline: Timestamp,
         returns: &Arc<Returns>,
     ) -> Result<(HostLease, Timestamp), Held> {
@@ -213,7 +242,7 @@ impl HostCalendar {
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
         let (held, address) = hosts.with_times(host, |times| {
-            let held = times.held(now, delay);
+            let held = times.held(now, spacing.delay);
             if held == Some(Held::Leased) {
                 times.askers.push(asker.clone());
             }
@@ -221,7 +250,7 @@ impl HostCalendar {
         });
         let server = address.and_then(|address| hosts.servers.get_mut(&address));
         let held_there = server.and_then(|server| {
-            let held = server.held(now, delay);
+            let held = server.held(now, spacing);
             if held == Some(Held::Leased) {
                 server.askers.push(asker);
             }
@@ -234,29 +263,36 @@ impl HostCalendar {
                 held => return Err(held),
             }
         }
-        hosts.take(host, address);
-        drop(hosts);
-        Ok((self.lease_of(host, address, now), ready_at))
+        Ok((self.lease_of(hosts, host, address, ready_at), ready_at))
     }
 
     /// What [`try_lease`](Self::try_lease) would answer: `None` if it would lease.
-    pub fn held(&self, host: &HostKey, now: Timestamp, delay: Duration) -> Option<Held> {
+    pub fn held(
+        &self,
+        host: &HostKey,
+        now: Timestamp,
+        spacing: impl Into<Spacing>,
+    ) -> Option<Held> {
+        let spacing = spacing.into();
         let hosts = self.lock();
         let times = hosts.known.get(host)?;
-        let server = || hosts.servers.get(&times.address?)?.held(now, delay);
-        times.held(now, delay).or_else(server)
+        let server = || hosts.servers.get(&times.address?)?.held(now, spacing);
+        times.held(now, spacing.delay).or_else(server)
     }
 
-    /// The last answer of `host` came from `address`: from now on it shares that with the other hosts
-    /// there, [`HOSTS_PER_ADDRESS`] requests at once and as many a delay.
+    /// The last answer of `host` came from `address`, or its next one will: from now on it shares that
+    /// with the other hosts there ([`Spacing::per_address`]).
     pub fn note_address(&self, host: &HostKey, address: IpAddr) {
         let mut hosts = self.lock();
         hosts.with_times(host, |times| times.address = Some(address));
-        hosts.servers.entry(address).or_insert(Server {
-            last_end: NEVER,
-            leased: 0,
-            askers: Vec::new(),
-        });
+        hosts.server(address);
+    }
+
+    /// Whether it is known where `host` stands.
+    pub fn knows_address(&self, host: &HostKey) -> bool {
+        let hosts = self.lock();
+        let times = hosts.known.get(host);
+        times.is_some_and(|times| times.address.is_some())
     }
 
     /// Sets the host's next time to `next_at` if that is later than what stands there.
@@ -276,15 +312,10 @@ impl HostCalendar {
         self.lock().known.len()
     }
 
-    fn give_back(
-        &self,
-        host: &HostKey,
-        address: Option<IpAddr>,
-        ended_at: Timestamp,
-        next_at: Timestamp,
-    ) {
+    fn give_back(&self, lease: &HostLease, ended_at: Timestamp, next_at: Timestamp) {
+        let host = &lease.host;
         let mut hosts = self.lock();
-        let waited_there = hosts.leave(address, ended_at);
+        let waited_there = hosts.leave(lease, ended_at);
         let (askers, next_at, last_end) = hosts.with_times(host, |times| {
             debug_assert!(times.is_leased, "{host} was given back without a lease");
             times.is_leased = false;
@@ -329,21 +360,37 @@ impl Hosts {
         }))
     }
 
-    /// The host is out on a lease from now on.
-    fn take(&mut self, host: &HostKey, address: Option<IpAddr>) {
+    /// What is known of an address, new or not.
+    fn server(&mut self, address: IpAddr) -> &mut Server {
+        self.servers.entry(address).or_insert(Server {
+            last_start: NEVER,
+            start_before: NEVER,
+            last_end: NEVER,
+            leased: 0,
+            askers: Vec::new(),
+        })
+    }
+
+    /// The host is out on a lease from `at` on.
+    fn take(&mut self, host: &HostKey, address: Option<IpAddr>, at: Timestamp) {
         self.with_times(host, |times| times.is_leased = true);
-        if let Some(server) = address.and_then(|address| self.servers.get_mut(&address)) {
-            server.leased += 1;
+        if let Some(address) = address {
+            self.server(address).take(at);
         }
     }
 
-    /// A host behind `address` has come back. Gives those who waited for that.
-    fn leave(&mut self, address: Option<IpAddr>, ended_at: Timestamp) -> Vec<Asker> {
+    /// A host has come back; if `ended_at` is never, unasked. Gives those who waited for that where it
+    /// stands.
+    fn leave(&mut self, lease: &HostLease, ended_at: Timestamp) -> Vec<Asker> {
+        let address = lease.address;
         let Some(server) = address.and_then(|address| self.servers.get_mut(&address)) else {
             return Vec::new();
         };
         server.leased = server.leased.saturating_sub(1);
         server.last_end = server.last_end.max(ended_at);
+        if ended_at == NEVER && server.last_start == lease.leased_at {
+            server.last_start = server.start_before;
+        }
         std::mem::take(&mut server.askers)
     }
 
@@ -360,11 +407,24 @@ impl Hosts {
 }
 
 impl Server {
-    fn held(&self, now: Timestamp, delay: Duration) -> Option<Held> {
-        if self.leased >= HOSTS_PER_ADDRESS {
+    /// One more request from `at` on.
+    fn take(&mut self, at: Timestamp) {
+        self.leased += 1;
+        self.start_before = self.last_start;
+        self.last_start = self.last_start.max(at);
+    }
+
+    fn held(&self, now: Timestamp, spacing: Spacing) -> Option<Held> {
+        let per_address = spacing.per_address.max(1);
+        if self.leased >= per_address {
             return Some(Held::Leased);
         }
-        let ready_at = self.last_end.after(delay / HOSTS_PER_ADDRESS);
+        // Nothing has ended yet: the first come at once.
+        if self.last_end == NEVER {
+            return None;
+        }
+        let last = self.last_end.max(self.last_start);
+        let ready_at = last.after(spacing.delay / per_address);
         (ready_at > now).then_some(Held::Until(ready_at))
     }
 }
@@ -406,27 +466,55 @@ impl HostLease {
         &self.host
     }
 
+    /// Whether it is known where the host stands, so that its lease counts there.
+    pub fn has_address(&self) -> bool {
+        self.address.is_some()
+    }
+
+    /// The host, which nobody knew of where it stands, stands at `address`: the lease counts there from
+    /// now on, if there is room for one more.
+    ///
+    /// # Errors
+    /// [`Held`] if there is none: then nothing may be asked under this lease.
+    pub fn arrive(
+        &mut self,
+        address: IpAddr,
+        now: Timestamp,
+        spacing: impl Into<Spacing>,
+    ) -> Result<(), Held> {
+        if self.address.is_some() {
+            return Ok(());
+        }
+        let mut hosts = self.calendar.lock();
+        hosts.with_times(&self.host, |times| times.address = Some(address));
+        let server = hosts.server(address);
+        if let Some(held) = server.held(now, spacing.into()) {
+            return Err(held);
+        }
+        server.take(now);
+        drop(hosts);
+        self.address = Some(address);
+        Ok(())
+    }
+
     /// Ends the lease of a host that was not asked: it may be asked again as if there had been none.
     pub fn release_unasked(mut self) {
         self.released = true;
-        self.calendar
-            .give_back(&self.host, self.address, NEVER, NEVER);
+        self.calendar.give_back(&self, NEVER, NEVER);
     }
 
     /// Ends the lease: the request ended at `ended_at`, the host may be asked again at `next_at` (or
     /// later, if somebody holds it longer).
     pub fn release(mut self, ended_at: Timestamp, next_at: Timestamp) {
         self.released = true;
-        self.calendar
-            .give_back(&self.host, self.address, ended_at, next_at);
+        self.calendar.give_back(&self, ended_at, next_at);
     }
 }
 
 impl Drop for HostLease {
     fn drop(&mut self) {
         if !self.released {
-            self.calendar
-                .give_back(&self.host, self.address, self.leased_at, NEVER);
+            self.calendar.give_back(self, self.leased_at, NEVER);
         }
     }
 }

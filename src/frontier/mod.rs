@@ -32,7 +32,7 @@ mod store_tests;
 mod view;
 
 pub use baseline_queue::Rivals;
-pub use calendar::{HOSTS_PER_ADDRESS, Held, HostCalendar, HostLease};
+pub use calendar::{HOSTS_PER_ADDRESS, Held, HostCalendar, HostLease, Spacing};
 pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;

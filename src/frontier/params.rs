@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::Spacing;
+
 /// How the priorities that several pages give one link become one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Combine {
@@ -119,6 +121,18 @@ pub struct FrontierParams {
     pub references_max: usize,
     /// This crawl's own delay between two requests to a host.
     pub delay: Duration,
+    /// Requests at once, and a delay, to all hosts behind one address together.
+    pub per_address: u32,
     /// Whether the baseline's order is kept beside the one in force ([`rivals`](super::Frontier::rivals)).
     pub keeps_baseline: bool,
+}
+
+impl FrontierParams {
+    /// What the calendar of hosts is asked with.
+    pub(super) fn spacing(&self) -> Spacing {
+        Spacing {
+            delay: self.delay,
+            per_address: self.per_address,
+        }
+    }
 }

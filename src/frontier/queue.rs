@@ -98,7 +98,7 @@ impl Frontier {
         let key = &self.hosts.get(number).key;
         let asker = (&self.returns, number);
         self.calendar
-            .try_lease_for(key, now, self.params.delay, asker)
+            .try_lease_for(key, now, self.params.spacing(), asker)
     }
 
     pub(super) fn take_returned(&mut self, now: Timestamp) {
@@ -139,6 +139,14 @@ impl Frontier {
             self.return_link(slot);
         }
         lease.host.release(ended_at, next_at);
+    }
+
+    /// Puts a leased link back whose host was not asked, as if there had been no lease.
+    pub fn put_back_unasked(&mut self, lease: Lease) {
+        if let Some(Known::Open(slot)) = self.known.get(lease.id) {
+            self.return_link(slot);
+        }
+        lease.host.release_unasked();
     }
 
     /// A leased link turns out to be worth only `priority`. If another one is better now it goes back, with

@@ -243,7 +243,7 @@ impl Frontier {
         if host.is_capped {
             return WhyWaiting::HostCapped;
         }
-        match self.calendar.held(&host.key, now, self.params.delay) {
+        match self.calendar.held(&host.key, now, self.params.spacing()) {
             Some(Held::Until(until)) => WhyWaiting::HostUntil(until),
             Some(Held::Leased) => WhyWaiting::HostLeased,
             None => WhyWaiting::Ready,

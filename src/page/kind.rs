@@ -12,6 +12,12 @@ pub enum DocumentKind {
 /// Bytes that are looked at when a kind is guessed (the resource header of the MIME Sniffing standard).
 const SNIFF_BYTES: usize = 1445;
 
+/// XML of whatever vocabulary.
+const XML: [&str; 2] = ["text/xml", "application/xml"];
+
+/// The namespace of XHTML.
+const XHTML: &[u8] = b"http://www.w3.org/1999/xhtml";
+
 /// Types that say nothing: servers send them for whatever they do not know.
 const GENERIC: [&str; 5] = [
     "",
@@ -71,24 +77,95 @@ impl DocumentKind {
         match essence.trim().to_ascii_lowercase().as_str() {
             "text/html" | "application/xhtml+xml" => Some(Self::Html),
             "text/plain" => (!is_binary(head)).then_some(Self::Text),
+            xml if XML.contains(&xml) => is_xhtml(text_of(head)).then_some(Self::Html),
             generic if GENERIC.contains(&generic) => Self::sniff(head),
             _ => None,
         }
     }
 
     fn sniff(head: &[u8]) -> Option<Self> {
-        let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        let start = start.trim_ascii_start();
+        let start = text_of(head);
         if OPENINGS.iter().any(|tag| opens_with(start, tag)) {
             return Some(Self::Html);
         }
         if starts_with_ignore_case(start, b"<?xml") {
             // Feeds and other vocabularies of XML are not read.
-            let is_xhtml = (0..start.len()).any(|at| opens_with(&start[at..], b"<html"));
-            return is_xhtml.then_some(Self::Html);
+            return is_xhtml(start).then_some(Self::Html);
         }
         (!is_binary(head)).then_some(Self::Text)
     }
+}
+
+impl DocumentKind {
+    /// What a document that is refused is, in words, where its Content-Type alone does not tell: a feed,
+    /// or another vocabulary of XML.
+    pub fn refused_as(content_type: Option<&str>, body: &[u8]) -> String {
+        let stated = content_type.unwrap_or_default().trim();
+        let head = &body[..body.len().min(SNIFF_BYTES)];
+        let Some(root) = xml_root(text_of(head)) else {
+            return stated.to_owned();
+        };
+        let what = match root.name {
+            b"rss" | b"rdf:RDF" => "an RSS feed".to_owned(),
+            b"feed" => "an Atom feed".to_owned(),
+            b"urlset" | b"sitemapindex" => "a sitemap".to_owned(),
+            name => format!("XML of <{}>", String::from_utf8_lossy(name)),
+        };
+        if stated.is_empty() {
+            return what;
+        }
+        format!("{stated}: {what}")
+    }
+}
+
+/// Without a byte order mark and white space before it.
+fn text_of(head: &[u8]) -> &[u8] {
+    let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    start.trim_ascii_start()
+}
+
+/// The first tag of an XML document.
+struct Root<'a> {
+    name: &'a [u8],
+    attributes: &'a [u8],
+}
+
+/// Finds the root element behind declarations, comments and a document type.
+fn xml_root(mut text: &[u8]) -> Option<Root<'_>> {
+    loop {
+        text = text.trim_ascii_start().strip_prefix(b"<")?;
+        let past = if text.starts_with(b"?") {
+            find(text, b"?>")? + 2
+        } else if text.starts_with(b"!--") {
+            find(text, b"-->")? + 3
+        } else if text.starts_with(b"!") {
+            // An internal subset holds tags of its own; no page has one.
+            find(text, b">")? + 1
+        } else {
+            let end = find(text, b">").unwrap_or(text.len());
+            let tag = text.get(..end)?;
+            let stops = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'/';
+            let name_end = tag.iter().position(stops).unwrap_or(tag.len());
+            let (name, attributes) = tag.split_at(name_end);
+            return (!name.is_empty()).then_some(Root { name, attributes });
+        };
+        text = text.get(past..)?;
+    }
+}
+
+/// Whether an XML document is XHTML: its root is `html`, in the namespace of XHTML or, as many forget it,
+/// in none.
+fn is_xhtml(text: &[u8]) -> bool {
+    let Some(root) = xml_root(text) else {
+        return false;
+    };
+    let in_namespace =
+        find(root.attributes, XHTML).is_some() || find(root.attributes, b"xmlns=").is_none();
+    root.name.eq_ignore_ascii_case(b"html") && in_namespace
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
 }
 
 /// Whether `text` begins with `tag` as a whole: a name must end there, a comment need not.
@@ -173,6 +250,63 @@ mod tests {
                     "{header:?} {body:?}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn xml_is_read_if_its_root_is_that_of_xhtml() {
+        let xhtml = "http://www.w3.org/1999/xhtml";
+        for (body, expected) in [
+            (format!("<html xmlns='{xhtml}'><p>"), Some(Html)),
+            (
+                format!(
+                    "\u{feff}<?xml version='1.0'?><!-- <rss> --><!DOCTYPE html PUBLIC 'x' 'y'>\n<html lang='en'\nxmlns=\"{xhtml}\">"
+                ),
+                Some(Html),
+            ),
+            ("<?xml version='1.0'?><html><p>".to_owned(), Some(Html)),
+            ("<html xmlns='http://h.test/mine'>".to_owned(), None),
+            ("<rss version='2.0'><html>".to_owned(), None),
+            ("<htmlish/>".to_owned(), None),
+            ("words only".to_owned(), None),
+            ("<?xml never ends".to_owned(), None),
+            (String::new(), None),
+        ] {
+            for header in ["text/xml", "Application/XML; charset=utf-8"] {
+                let found = DocumentKind::of(Some(header), body.as_bytes());
+                assert_eq!(found, expected, "{body}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_document_is_called_by_its_name() {
+        for (header, body, expected) in [
+            (
+                Some("text/xml"),
+                "<?xml version='1.0'?><rss version='2.0'>",
+                "text/xml: an RSS feed",
+            ),
+            (
+                Some("text/xml"),
+                "<rdf:RDF xmlns='x'>",
+                "text/xml: an RSS feed",
+            ),
+            (
+                None,
+                "<?xml version='1.0'?><feed xmlns='x'>",
+                "an Atom feed",
+            ),
+            (
+                Some("application/xml"),
+                "<urlset>",
+                "application/xml: a sitemap",
+            ),
+            (Some("text/xml"), "<svg/>", "text/xml: XML of <svg>"),
+            (Some("text/xml"), "no tag", "text/xml"),
+            (Some("image/png"), "\u{89}PNG", "image/png"),
+        ] {
+            assert_eq!(DocumentKind::refused_as(header, body.as_bytes()), expected);
         }
     }
 

@@ -3,6 +3,15 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::clock::Clock;
+
+/// A process that was killed holds its lock until the system has taken it down, which takes moments: so
+/// long is a lock waited for ..
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// .. and so often it is tried.
+const LOCK_RETRY: Duration = Duration::from_millis(50);
 
 /// A data directory with its lock. The lock is the operating system's: it goes with the process,
 /// however the process ends.
@@ -88,6 +97,23 @@ impl DataDir {
         })
     }
 
+    /// As [`open`](Self::open), but waits a moment (2 s) for a lock that is held: the daemon that has it
+    /// may have been killed just now.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_patiently(root: &Path, clock: &impl Clock) -> Result<Self, DataDirError> {
+        let deadline = clock.now().after(LOCK_PATIENCE);
+        loop {
+            match Self::open(root) {
+                Err(DataDirError::Locked { .. }) if clock.now() < deadline => {
+                    clock.sleep_until(clock.now().after(LOCK_RETRY)).await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
     /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.root
@@ -115,7 +141,10 @@ fn make_private(root: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
+    use crate::clock::{SimulatedClock, Timestamp};
 
     #[test]
     fn a_second_daemon_is_refused_and_told_who_holds_it() {
@@ -128,6 +157,38 @@ mod tests {
         );
         drop(first);
         DataDir::open(root.path()).unwrap();
+    }
+
+    /// A clock at which somebody holds a directory until a second has gone by.
+    #[derive(Clone)]
+    struct Holding(SimulatedClock, Arc<Mutex<Option<DataDir>>>);
+
+    impl Clock for Holding {
+        fn now(&self) -> Timestamp {
+            self.0.now()
+        }
+
+        async fn sleep_until(&self, until: Timestamp) {
+            self.0.sleep_until(until).await;
+            if self.now() >= Timestamp(1_000) {
+                self.1.lock().unwrap().take();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lock_that_is_let_go_within_moments_is_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let first = DataDir::open(root.path()).unwrap();
+        let simulated = SimulatedClock::starting_at(Timestamp(0));
+        let clock = Holding(simulated, Arc::new(Mutex::new(Some(first))));
+        let second = DataDir::open_patiently(root.path(), &clock).await.unwrap();
+        assert_eq!(clock.now(), Timestamp(1_000));
+        // One that is held for good is refused, as ever.
+        let refused = DataDir::open_patiently(root.path(), &clock).await;
+        assert!(matches!(refused, Err(DataDirError::Locked { .. })));
+        assert_eq!(clock.now(), Timestamp(3_000));
+        drop(second);
     }
 
     #[test]

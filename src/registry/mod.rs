@@ -90,11 +90,12 @@ impl<S: Source, C: Clock> Registry<S, C> {
     pub async fn open(dir: DataDir, shared: Shared<S, C>) -> Result<Arc<Self>, RegistryError> {
         CrawlFolder::clean(&dir.crawls())?;
         let folders = folder::subfolders(&dir.crawls())?;
+        let robots = robots_of(&dir, &shared)?;
         let registry = Self {
             dir,
             shared,
             calendar: HostCalendar::default(),
-            robots: RobotsCache::default(),
+            robots,
             slots: Mutex::default(),
         };
         {
@@ -372,6 +373,20 @@ impl<S: Source, C: Clock> Registry<S, C> {
             thread,
         })
     }
+}
+
+/// The answers of robots.txt that are known, kept in the data directory. Those of an archive that is
+/// served through a proxy are not: the network must not be taken at their word.
+fn robots_of<S, C: Clock>(
+    dir: &DataDir,
+    shared: &Shared<S, C>,
+) -> Result<RobotsCache, RegistryError> {
+    if !shared.needs_contact {
+        return Ok(RobotsCache::default());
+    }
+    let path = dir.root().join("robots.jsonl");
+    let now = shared.clock.now();
+    RobotsCache::open(&path, now).map_err(|error| RegistryError::Io { path, error })
 }
 
 /// Runs an engine to its end; whatever breaks it, also a panic, becomes the reason of its failure.

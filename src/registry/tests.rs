@@ -3,6 +3,7 @@
 use super::*;
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::fetch::ScriptedSource;
+use crate::fetch::robots::{Origin, RobotsAnswer};
 
 type TestRegistry = Registry<ScriptedSource, SimulatedClock>;
 
@@ -25,6 +26,28 @@ async fn registry_with_a_crawl(root: &std::path::Path) -> Arc<TestRegistry> {
     };
     registry.create(spec).await.unwrap();
     registry
+}
+
+#[tokio::test]
+async fn what_robots_txt_said_is_known_after_a_restart_but_not_what_an_archive_said() {
+    for needs_contact in [true, false] {
+        let root = tempfile::tempdir().unwrap();
+        for expected in [None, Some(RobotsAnswer::AllowAll).filter(|_| needs_contact)] {
+            let shared = Shared {
+                source: Arc::new(ScriptedSource::new()),
+                clock: SimulatedClock::starting_at(Timestamp(1_000)),
+                needs_contact,
+                guard_note: String::new(),
+            };
+            let dir = DataDir::open(root.path()).unwrap();
+            let registry = Registry::open(dir, shared).await.unwrap();
+            let url = CanonicalUrl::parse("http://a.test/").unwrap();
+            let known = registry.robots.lookup(&url, Timestamp(1_000));
+            assert_eq!(known, expected);
+            let origin = Origin::of(&url);
+            (registry.robots).insert(origin, RobotsAnswer::AllowAll, Timestamp(1_000));
+        }
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,8 @@ use apprentice::booking::{Event, PageBooking, Reference, Seq};
 use apprentice::clock::{Clock, SystemClock, Timestamp, chance};
 use apprentice::control::client::Client;
 use apprentice::frontier::{
-    Combine, Frontier, FrontierParams, FrontierStore, HostCalendar, LinkState, SledStore,
+    Combine, Frontier, FrontierParams, FrontierStore, HOSTS_PER_ADDRESS, HostCalendar, LinkState,
+    SledStore,
 };
 use apprentice::lab::toyweb::{BROKEN_HOST, ToyLibrary, ToyParams, ToyWeb};
 use apprentice::proto::v1;
@@ -188,6 +189,7 @@ fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
         pages_per_domain_max: None,
         references_max: 8,
         delay: Duration::ZERO,
+        per_address: HOSTS_PER_ADDRESS,
         keeps_baseline: false,
     };
     let mut frontier = Frontier::new(params, HostCalendar::default());

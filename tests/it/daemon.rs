@@ -2,6 +2,7 @@
 //! hosts.
 
 mod contact;
+mod kept;
 mod refusals;
 mod sharing;
 mod trouble;

@@ -20,6 +20,7 @@ mod judge;
 mod lab;
 mod layers;
 mod misbehaving;
+mod nginx;
 mod retrain;
 mod simulation;
 mod starts;

@@ -71,6 +71,7 @@ struct World {
     authorities: String,
     seeds: Vec<CanonicalUrl>,
     asked: Asked,
+    site: Site,
 }
 
 impl World {
@@ -88,9 +89,10 @@ impl World {
             authorities: String::new(),
             seeds: Vec::new(),
             asked,
+            site,
         };
         for host in &HOSTS {
-            world.add(host.name, "http", site.address);
+            world.add(host.name, "http", world.site.address);
         }
         let closed = {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -149,6 +151,7 @@ struct Crawled {
     events: Vec<Event>,
     progress: Progress,
     asked: Vec<(String, String, Timestamp)>,
+    most_at_once: BTreeMap<String, usize>,
 }
 
 async fn crawl() -> Crawled {
@@ -201,6 +204,7 @@ async fn crawl() -> Crawled {
         events,
         progress,
         asked,
+        most_at_once: world.site.most_at_once(),
     }
 }
 
@@ -302,6 +306,12 @@ async fn a_crawl_survives_every_misbehaviour_and_names_it() {
 
 /// What the site itself saw.
 fn keeps_to_its_delays(crawled: &Crawled) {
+    for (host, most) in &crawled.most_at_once {
+        // All hosts together stand behind one address.
+        let allowed = if host.is_empty() { 4 } else { 1 };
+        assert!(*most <= allowed, "{most} requests to {host:?} at once");
+    }
+    assert!(crawled.most_at_once.len() > HOSTS.len());
     for host in &HOSTS {
         let name = format!("{}.test", host.name);
         let times = crawled.times(&name, None);

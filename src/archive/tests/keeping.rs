@@ -108,6 +108,41 @@ fn a_payload_that_is_known_is_referred_to() {
 }
 
 #[test]
+fn a_payload_that_was_kept_before_a_restart_is_referred_to_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keeper = open(folder.path(), None);
+    let first = keep(&mut keeper, kept_page("http://a.example/", ANSWER));
+    drop(keeper);
+    // A revisit, and after another restart one of what is itself a revisit.
+    let mut last = first;
+    for name in ["b", "c"] {
+        let mut keeper = open(folder.path(), Some(last));
+        let page = kept_page(&format!("http://{name}.example/"), ANSWER);
+        keeper.recall(&page, last);
+        last = keep(&mut keeper, page);
+    }
+    let mut keeper = open(folder.path(), Some(last));
+    let other = kept_page("http://d.example/", "HTTP/1.1 200 OK\r\n\r\nother");
+    keeper.recall(&other, first);
+    let nowhere = KeptAt { file: 9, ..first };
+    keeper.recall(&other, nowhere);
+    keep(&mut keeper, other);
+    let records = records(&keeper.path(1));
+    let answers = records
+        .iter()
+        .filter(|(head, _)| matches!(&*head["warc-type"], "response" | "revisit"));
+    let kinds: Vec<&str> = answers.map(|(head, _)| &*head["warc-type"]).collect();
+    assert_eq!(kinds, ["response", "revisit", "revisit", "response"]);
+    for (head, _) in records
+        .iter()
+        .filter(|(head, _)| head["warc-type"] == "revisit")
+    {
+        assert_eq!(head["warc-refers-to-target-uri"], "http://a.example/");
+        assert_eq!(head["warc-refers-to-date"], records[1].0["warc-date"]);
+    }
+}
+
+#[test]
 fn what_is_cut_or_has_no_payload_is_never_referred_to() {
     let folder = tempfile::tempdir().unwrap();
     let mut keeper = open(folder.path(), None);

@@ -62,6 +62,10 @@ pub(super) struct ScopeArgs {
     #[arg(long)]
     follow_traps: bool,
 
+    /// Refuse links under a path that has brought so many pages that are nearly copies [default: 50]
+    #[arg(long, value_name = "N")]
+    prefix_copies: Option<u32>,
+
     /// Follow the links of a page that is a copy, to the byte, of one fetched before
     #[arg(long)]
     follow_copies: bool,
@@ -88,6 +92,7 @@ impl ScopeArgs {
             || self.sort_query
             || self.follow_traps
             || self.follow_copies
+            || self.prefix_copies.is_some()
             || !self.allow_address.is_empty()
     }
 
@@ -119,6 +124,9 @@ impl ScopeArgs {
         scope.sort_query |= self.sort_query;
         scope.follow_traps |= self.follow_traps;
         scope.follow_copies |= self.follow_copies;
+        if let Some(max) = self.prefix_copies {
+            scope.prefix_copies_max = max;
+        }
         if !self.allow_address.is_empty() {
             scope.allow_addresses = self.allow_address;
         }
@@ -185,6 +193,10 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "N")]
     robots_tries: Option<u32>,
 
+    /// Requests at once, and requests a delay, to all hosts behind one IP address together [default: 4]
+    #[arg(long, value_name = "N")]
+    per_address: Option<u32>,
+
     /// Links taken from one page [default: 5000]
     #[arg(long, value_name = "N")]
     links_per_page: Option<u32>,
@@ -209,6 +221,7 @@ impl LimitArgs {
         put_small(&mut limits.expansion_max, self.expansion);
         put_small(&mut limits.redirects_max, self.redirects);
         put_small(&mut limits.robots_tries_max, self.robots_tries);
+        put_small(&mut limits.requests_per_address_max, self.per_address);
         put_small(&mut limits.links_per_page_max, self.links_per_page);
     }
 }

@@ -5,6 +5,7 @@ mod delays;
 mod ends;
 mod failures;
 mod feedback;
+mod first_contacts;
 mod fold;
 mod judging;
 mod learning;

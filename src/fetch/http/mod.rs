@@ -263,6 +263,28 @@ impl Source for HttpSource {
         }
     }
 
+    async fn locate(&self, request: &Request) -> Option<IpAddr> {
+        if !matches!(self.shared.proxy, ProxyMode::Direct) {
+            return None;
+        }
+        let site: Uri = request.url.as_str().parse().ok()?;
+        let mut pinned = self.shared.pinned.iter();
+        if let Some(addresses) = pinned.find_map(|pinned| pinned.addresses_of(&site)) {
+            return request.guard.first_permitted(addresses.iter().copied());
+        }
+        let host = site.host()?;
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        if let Ok(literal) = bare.unwrap_or(host).parse() {
+            return request.guard.first_permitted(std::iter::once(literal));
+        }
+        let found = self.shared.resolver.resolve(host);
+        let found = timeout(request.limits.connect, found).await.ok()?.ok()?;
+        let addresses = found.iter().map(std::net::SocketAddr::ip);
+        request.guard.first_permitted(addresses)
+    }
+
     fn address_of(&self, host: &HostKey) -> Option<IpAddr> {
         let addresses = &self.shared.addresses;
         let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);

@@ -66,6 +66,17 @@ impl FromStr for PinnedHost {
 impl PinnedHost {
     /// The same place with each address for its host; `None` if it is another place.
     pub(super) fn ways_to(&self, site: &Uri) -> Option<Vec<Uri>> {
+        let addresses = self.addresses_of(site)?;
+        let scheme = site.scheme_str().unwrap_or("http");
+        let way = |address: &IpAddr| {
+            let socket = std::net::SocketAddr::new(*address, self.port);
+            format!("{scheme}://{socket}/").parse().ok()
+        };
+        Some(addresses.iter().filter_map(way).collect())
+    }
+
+    /// The addresses of this place; `None` if it is another place.
+    pub(super) fn addresses_of(&self, site: &Uri) -> Option<&[IpAddr]> {
         let usual = if site.scheme_str() == Some("https") {
             443
         } else {
@@ -76,12 +87,7 @@ impl PinnedHost {
         if port != self.port || !host.eq_ignore_ascii_case(&self.host) {
             return None;
         }
-        let scheme = site.scheme_str().unwrap_or("http");
-        let way = |address: &IpAddr| {
-            let socket = std::net::SocketAddr::new(*address, port);
-            format!("{scheme}://{socket}/").parse().ok()
-        };
-        Some(self.addresses.iter().filter_map(way).collect())
+        Some(&self.addresses)
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::LookupIpStrategy;
+use hickory_resolver::config::{LookupIpStrategy, ResolverOpts};
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
@@ -46,13 +46,7 @@ impl SystemResolver {
     /// Reads the machine's configuration. Where there is none, every name fails, with the reason.
     pub fn new() -> Self {
         let resolver = TokioResolver::builder_tokio().and_then(|mut builder| {
-            let options = builder.options_mut();
-            options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-            options.cache_size = CACHED_ANSWERS;
-            options.positive_min_ttl = Some(TTL_MIN);
-            options.positive_max_ttl = Some(TTL_MAX);
-            options.negative_min_ttl = Some(TTL_MIN);
-            options.negative_max_ttl = Some(NEGATIVE_TTL_MAX);
+            bound(builder.options_mut());
             builder.build()
         });
         Self(resolver.map_err(|error| {
@@ -60,6 +54,16 @@ impl SystemResolver {
             format!("no usable DNS configuration: {error}").into()
         }))
     }
+}
+
+/// Puts the bounds of the cache into the options.
+fn bound(options: &mut ResolverOpts) {
+    options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    options.cache_size = CACHED_ANSWERS;
+    options.positive_min_ttl = Some(TTL_MIN);
+    options.positive_max_ttl = Some(TTL_MAX);
+    options.negative_min_ttl = Some(TTL_MIN);
+    options.negative_max_ttl = Some(NEGATIVE_TTL_MAX);
 }
 
 impl Default for SystemResolver {
@@ -159,5 +163,108 @@ impl Service<Name> for ScreenedResolver {
                 (true, None) => Err(failed("the name has no address".to_owned())),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+    use hickory_resolver::net::runtime::TokioRuntimeProvider;
+    use tokio::net::UdpSocket;
+
+    use super::*;
+
+    /// A name server that knows `known.test.`, for no second, and says of every other name that there is
+    /// none, for a day. Gives its resolver, bounded as ours is, and how often it was asked.
+    async fn name_server() -> (TokioResolver, Arc<AtomicUsize>) {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        tokio::spawn(async move {
+            let mut query = [0; 512];
+            while let Ok((length, from)) = socket.recv_from(&mut query).await {
+                count.fetch_add(1, Ordering::SeqCst);
+                let answer = answer(&query[..length]);
+                socket.send_to(&answer, from).await.unwrap();
+            }
+        });
+        let mut connection = ConnectionConfig::udp();
+        connection.port = port;
+        let server = NameServerConfig::new(IpAddr::V4(Ipv4Addr::LOCALHOST), true, vec![connection]);
+        let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+        let mut builder =
+            TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        bound(builder.options_mut());
+        (builder.build().unwrap(), asked)
+    }
+
+    /// The answer to a query of one question (RFC 1035, 4.1).
+    fn answer(query: &[u8]) -> Vec<u8> {
+        let name_end = 12 + query[12..].iter().position(|byte| *byte == 0).unwrap() + 1;
+        let question = &query[12..name_end + 4];
+        let is_known = question.starts_with(b"\x05known\x04test\0");
+        let is_v4 = query[name_end + 1] == 1;
+        let (code, answers, authorities) = match (is_known, is_v4) {
+            (true, true) => (0, 1, 0),
+            (true, false) => (0, 0, 1),
+            (false, _) => (3, 0, 1),
+        };
+        let header = [0x84, code, 0, 1, 0, answers, 0, authorities, 0, 0];
+        let mut bytes = [&query[..2], &header, question].concat();
+        if answers == 1 {
+            // The name of the question, A, IN, 0 s, 4 bytes.
+            bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 192, 0, 2, 1]);
+        } else {
+            // SOA of the root, for 86,400 s: empty names, five numbers of which the last is the minimum.
+            let day = 86_400_u32.to_be_bytes();
+            bytes.extend([0, 0, 6, 0, 1]);
+            bytes.extend(day);
+            bytes.extend([0, 22, 0, 0]);
+            bytes.extend(day.repeat(5));
+        }
+        bytes
+    }
+
+    #[tokio::test]
+    async fn answers_are_kept_within_bounds_whatever_their_time_to_live() {
+        let (resolver, asked) = name_server().await;
+        let mut known = resolver.lookup_ip("known.test.").await.unwrap();
+        let first: Vec<IpAddr> = known.iter().collect();
+        assert_eq!(first, [IpAddr::V4([192, 0, 2, 1].into())]);
+        let questions = asked.load(Ordering::SeqCst);
+        for _ in 0..5 {
+            known = resolver.lookup_ip("known.test.").await.unwrap();
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), questions, "asked again");
+        let rest = known
+            .valid_until()
+            .duration_since(tokio::time::Instant::now().into_std());
+        assert!(rest > TTL_MIN / 2 && rest <= TTL_MIN, "{rest:?}");
+    }
+
+    #[tokio::test]
+    async fn that_there_is_no_such_name_is_believed_without_asking_again() {
+        let (resolver, asked) = name_server().await;
+        assert!(resolver.lookup_ip("nobody.test.").await.is_err());
+        let questions = asked.load(Ordering::SeqCst);
+        assert!(questions > 0);
+        for _ in 0..5 {
+            assert!(resolver.lookup_ip("nobody.test.").await.is_err());
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), questions, "asked again");
+    }
+
+    #[test]
+    fn the_cache_is_bounded_in_size_and_time() {
+        let mut options = ResolverOpts::default();
+        bound(&mut options);
+        assert_eq!(options.cache_size, 50_000);
+        let minutes = |minutes| Some(Duration::from_mins(minutes));
+        assert_eq!(options.negative_max_ttl, minutes(10));
+        assert_eq!(options.positive_max_ttl, minutes(24 * 60));
     }
 }

@@ -1,9 +1,12 @@
 //! The answers of all crawls, for a day.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::journal::{Journal, Known};
 use super::{Origin, RobotsAnswer};
 use crate::clock::Timestamp;
 use crate::url::CanonicalUrl;
@@ -18,6 +21,10 @@ const UNREACHABLE_MAX: Duration = FRESH;
 
 /// A host whose file could not be had for so long is taken to have none (RFC 9309, 2.3.1.4).
 const GIVEN_UP_AFTER: Duration = Duration::from_hours(30 * 24);
+
+/// If nobody has asked for so long after an answer ran out, nobody knows whether the file was there
+/// meanwhile: failures in a row are counted anew.
+const UNASKED_MAX: Duration = Duration::from_hours(7 * 24);
 
 /// What an entry costs beside its rules, roughly, in bytes.
 const ENTRY_BYTES: usize = 300;
@@ -36,6 +43,8 @@ struct State {
     next_age: u64,
     bytes: usize,
     bytes_max: usize,
+    /// Where answers survive a restart, if they do.
+    journal: Option<Journal>,
 }
 
 #[derive(Debug)]
@@ -75,13 +84,42 @@ impl RobotsCache {
                 next_age: 0,
                 bytes: 0,
                 bytes_max,
+                journal: None,
             })),
         }
     }
 
+    /// A cache as by default whose answers survive in the file at `path`, with those that still hold at
+    /// `now`, and with how often and since when each of the others could not be had.
+    ///
+    /// # Errors
+    /// If the file cannot be made or read. Later on, one that cannot be written is given up, with a
+    /// warning.
+    pub fn open(path: &Path, now: Timestamp) -> io::Result<Self> {
+        let cache = Self::default();
+        {
+            let mut state = cache.lock();
+            let mut journal = Journal::open(path, |known| state.put(known))?;
+            let gone = |entry: &Entry| entry.failures == 0 && entry.expires <= now;
+            let over = state.entries.iter().filter(|(_, entry)| gone(entry));
+            let over: Vec<Origin> = over.map(|(origin, _)| origin.clone()).collect();
+            for origin in over {
+                state.remove(&origin);
+            }
+            // A clock that was put back must not keep an answer for longer.
+            let latest = now.after(FRESH);
+            for entry in state.entries.values_mut() {
+                entry.expires = entry.expires.min(latest);
+            }
+            journal.rewrite(state.known())?;
+            state.journal = Some(journal);
+        }
+        Ok(cache)
+    }
+
     /// The answer for the origin of `url`, if one is known that still holds at `now`.
     pub fn lookup(&self, url: &CanonicalUrl, now: Timestamp) -> Option<RobotsAnswer> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         let entry = state.entries.get(&Origin::of(url))?;
         (now < entry.expires).then(|| entry.answer.clone())
     }
@@ -89,16 +127,17 @@ impl RobotsCache {
     /// Until when the answer for the origin of `url` holds, and how often in a row it could not be had;
     /// `None` if there is no entry.
     pub fn standing(&self, url: &CanonicalUrl) -> Option<(Timestamp, u32)> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         let entry = state.entries.get(&Origin::of(url))?;
         Some((entry.expires, entry.failures))
     }
 
     /// Remembers the answer of an origin, got at `now`. Returns until when it holds.
     pub fn insert(&self, origin: Origin, answer: RobotsAnswer, now: Timestamp) -> Timestamp {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         let before = state.remove(&origin);
-        let before = before.filter(|entry| entry.failures > 0);
+        let before =
+            before.filter(|entry| entry.failures > 0 && now.since(entry.expires) <= UNASKED_MAX);
         let failing_since = before.as_ref().map_or(now, |entry| entry.failing_since);
         let is_unreachable = matches!(answer, RobotsAnswer::Unreachable { .. });
         let answer = if is_unreachable && now.since(failing_since) >= GIVEN_UP_AFTER {
@@ -113,25 +152,21 @@ impl RobotsCache {
             0
         };
         let expires = now.after(lifetime(failures, answer.retry_after()));
-        let age = state.next_age;
-        state.next_age += 1;
-        let entry = Entry {
+        let known = Known {
+            origin,
             answer,
             expires,
-            age,
             failures,
             failing_since,
         };
-        state.bytes += entry.bytes(&origin);
-        state.by_age.insert(age, origin.clone());
-        state.entries.insert(origin, entry);
-        state.evict();
+        state.write_down(&known);
+        state.put(known);
         expires
     }
 
     /// How many answers are held, fresh or not.
     pub fn len(&self) -> usize {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         state.entries.len()
     }
 
@@ -139,9 +174,61 @@ impl RobotsCache {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl State {
+    /// Takes an answer in, in place of an older one of its origin.
+    fn put(&mut self, known: Known) {
+        self.remove(&known.origin);
+        let age = self.next_age;
+        self.next_age += 1;
+        let entry = Entry {
+            answer: known.answer,
+            expires: known.expires,
+            age,
+            failures: known.failures,
+            failing_since: known.failing_since,
+        };
+        self.bytes += entry.bytes(&known.origin);
+        self.by_age.insert(age, known.origin.clone());
+        self.entries.insert(known.origin, entry);
+        self.evict();
+    }
+
+    /// All answers, the oldest first.
+    fn known(&self) -> impl Iterator<Item = Known> {
+        let origins = self.by_age.values();
+        origins.filter_map(|origin| {
+            let entry = self.entries.get(origin)?;
+            Some(Known {
+                origin: origin.clone(),
+                answer: entry.answer.clone(),
+                expires: entry.expires,
+                failures: entry.failures,
+                failing_since: entry.failing_since,
+            })
+        })
+    }
+
+    fn write_down(&mut self, known: &Known) {
+        let Some(mut journal) = self.journal.take() else {
+            return;
+        };
+        let written = match journal.append(known) {
+            Ok(true) => journal.rewrite(self.known().chain([known.clone()])),
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(()) => self.journal = Some(journal),
+            Err(error) => tracing::warn!(%error, "answers of robots.txt are kept in memory alone"),
+        }
+    }
+
     fn remove(&mut self, origin: &Origin) -> Option<Entry> {
         let entry = self.entries.remove(origin)?;
         self.by_age.remove(&entry.age);
@@ -291,6 +378,60 @@ mod tests {
         assert_eq!(cache.len(), 1);
         insert(&cache, "small.test", RobotsAnswer::AllowAll, 0);
         assert_eq!(cache.len(), 1);
+    }
+
+    #[test]
+    fn answers_survive_a_restart_for_as_long_as_they_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("robots.jsonl");
+        let day = 24 * 60 * MINUTE;
+        let rules = RobotsRules::parse(b"User-agent: *\nDisallow: /page");
+        let rules = RobotsAnswer::Rules(Arc::new(rules));
+        let cache = RobotsCache::open(&path, Timestamp(0)).unwrap();
+        insert(&cache, "old.test", RobotsAnswer::AllowAll, 0);
+        insert(&cache, "new.test", RobotsAnswer::AllowAll, day / 2);
+        insert(&cache, "new.test", rules.clone(), day / 2);
+        drop(cache);
+        let cache = RobotsCache::open(&path, Timestamp(day)).unwrap();
+        assert_eq!(cache.len(), 1);
+        assert_eq!(cache.lookup(&url("new.test"), Timestamp(day)), Some(rules));
+        let late = Timestamp(day + day / 2);
+        assert_eq!(cache.lookup(&url("new.test"), late), None);
+        drop(cache);
+        // The clock was put back by a year: an answer of the future is no better than a fresh one.
+        let cache = RobotsCache::open(&path, Timestamp(-365 * day)).unwrap();
+        let standing = cache.standing(&url("new.test")).unwrap();
+        assert_eq!(standing, (Timestamp(-364 * day), 0));
+    }
+
+    #[test]
+    fn thirty_days_without_an_answer_are_counted_over_restarts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("robots.jsonl");
+        let page = url("h.test");
+        let (mut now, mut tries) = (0, 0);
+        loop {
+            let cache = RobotsCache::open(&path, Timestamp(now)).unwrap();
+            now = insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, now);
+            tries += 1;
+            if cache.lookup(&page, Timestamp(now - 1)) == Some(RobotsAnswer::AllowAll) {
+                break;
+            }
+        }
+        // As without restarts (a_host_without_an_answer_for_thirty_days_is_taken_to_have_no_file).
+        assert_eq!((now / (24 * 60 * MINUTE), tries), (31, 38));
+    }
+
+    #[test]
+    fn days_in_which_nobody_asked_are_not_days_without_an_answer() {
+        let cache = RobotsCache::default();
+        let day = 24 * 60 * MINUTE;
+        insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, 0);
+        insert(&cache, "h.test", RobotsAnswer::UNREACHABLE, 40 * day);
+        let known = cache.lookup(&url("h.test"), Timestamp(40 * day)).unwrap();
+        assert!(!known.allows(&url("h.test")));
+        let (_, failures) = cache.standing(&url("h.test")).unwrap();
+        assert_eq!(failures, 1);
     }
 
     #[test]

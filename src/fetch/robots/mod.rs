@@ -5,6 +5,7 @@
 //! own kind; when the next hop may be made is the crawl's business.
 
 mod cache;
+mod journal;
 mod origin;
 mod request;
 mod rules;

@@ -19,6 +19,11 @@ impl Origin {
         )
     }
 
+    /// An origin as [`as_str`](Self::as_str) wrote it.
+    pub(super) fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
     /// The URL of its robots.txt.
     ///
     /// # Errors

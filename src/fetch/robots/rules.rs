@@ -23,7 +23,8 @@ const SITEMAPS_MAX: usize = 1000;
 #[derive(Debug, PartialEq, Eq)]
 pub struct RobotsRules {
     robots: Robots,
-    bytes: usize,
+    /// As it came, cut at the bound.
+    file: Box<[u8]>,
 }
 
 impl RobotsRules {
@@ -32,7 +33,8 @@ impl RobotsRules {
         let mended = mend(file);
         Self {
             robots: Robots::parse(&mended, PRODUCT_TOKEN),
-            bytes: file.len().min(ROBOTS_BYTES_MAX),
+            // A byte past the bound says that there is more.
+            file: file.get(..=ROBOTS_BYTES_MAX).unwrap_or(file).into(),
         }
     }
 
@@ -68,9 +70,14 @@ impl RobotsRules {
             .collect()
     }
 
-    /// The size of the file that was read, in bytes: about what the rules hold in memory.
+    /// The file that was read, cut at [`ROBOTS_BYTES_MAX`].
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// About what the rules hold in memory, in bytes: the file, and as much again for what it says.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        2 * self.file.len()
     }
 }
 

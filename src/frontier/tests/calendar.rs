@@ -289,6 +289,25 @@ fn an_address_is_asked_as_if_few_hosts_stood_behind_it() {
 }
 
 #[test]
+fn an_address_gets_no_second_burst_however_quickly_it_answers() {
+    let (calendar, hosts) = one_server();
+    let lease = |at: usize, ms| calendar.try_lease(&hosts[at], Timestamp(ms), DELAY);
+    let first: Vec<HostLease> = (0..4).map(|at| lease(at, 0).unwrap()).collect();
+    for lease in first {
+        lease.release(Timestamp(0), Timestamp(0));
+    }
+    let until = |ms| Held::Until(Timestamp(ms));
+    assert_eq!(lease(4, 0).unwrap_err(), until(250));
+    // Somebody who asks nothing after all is not in the way.
+    lease(4, 250).unwrap().release_unasked();
+    let fifth = lease(4, 250).unwrap();
+    assert_eq!(lease(5, 250).unwrap_err(), until(500));
+    fifth.release(Timestamp(250), Timestamp(250));
+    assert_eq!(lease(5, 499).unwrap_err(), until(500));
+    assert!(lease(5, 500).is_ok());
+}
+
+#[test]
 fn a_host_that_moved_counts_where_it_was_leased() {
     let (calendar, hosts) = one_server();
     let lease = |host: &HostKey, ms| calendar.try_lease(host, Timestamp(ms), Duration::ZERO);
@@ -336,4 +355,33 @@ async fn who_waits_for_an_address_is_told_when_one_of_its_hosts_comes_back() {
         .lease_within(&hosts[5], &clock, DELAY, patience)
         .await;
     assert!(sixth.is_some());
+}
+
+#[test]
+fn a_host_that_was_never_asked_counts_where_it_turns_out_to_stand() {
+    let calendar = HostCalendar::default();
+    let server = [192, 0, 2, 1].into();
+    let two = Spacing {
+        delay: DELAY,
+        per_address: 2,
+    };
+    let [a, b, c] = ["a", "b", "c"].map(host);
+    let lease = |host: &HostKey, ms| calendar.try_lease(host, Timestamp(ms), two).unwrap();
+    let mut leases = [lease(&a, 0), lease(&b, 0), lease(&c, 0)];
+    let arrived = leases
+        .each_mut()
+        .map(|lease| lease.arrive(server, Timestamp(0), two));
+    assert_eq!(arrived, [Ok(()), Ok(()), Err(Held::Leased)]);
+    let [first, second, crowded] = leases;
+    crowded.release_unasked();
+    // It waits as everybody else there, under whoever's lease.
+    let again = calendar.try_lease(&c, Timestamp(0), two);
+    assert_eq!(again.unwrap_err(), Held::Leased);
+    let laxer = calendar.try_lease(&c, Timestamp(0), DELAY);
+    laxer.unwrap().release_unasked();
+    first.release(Timestamp(100), Timestamp(100));
+    let until = Held::Until(Timestamp(600));
+    assert_eq!(calendar.held(&c, Timestamp(100), two), Some(until));
+    assert!(calendar.try_lease(&c, Timestamp(600), two).is_ok());
+    drop(second);
 }

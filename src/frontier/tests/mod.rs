@@ -26,6 +26,7 @@ pub(super) fn params() -> FrontierParams {
         pages_per_domain_max: None,
         references_max: 8,
         delay: Duration::from_secs(1),
+        per_address: HOSTS_PER_ADDRESS,
         keeps_baseline: false,
     }
 }

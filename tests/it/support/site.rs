@@ -1,5 +1,6 @@
 //! A site on loopback that misbehaves by path, over raw sockets.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,6 +38,8 @@ pub(crate) struct Site {
 struct Seen {
     connections: AtomicUsize,
     heads: Mutex<Vec<String>>,
+    /// Requests of each host that are being answered, and the most of them at once; of all under "".
+    busy: Mutex<BTreeMap<String, (usize, usize)>>,
     hanging: Gate,
     abandoned: Gate,
 }
@@ -58,6 +61,10 @@ impl Site {
 
     pub(crate) async fn start_with(answers: Arc<Answers>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_on(listener, answers)
+    }
+
+    pub(crate) fn start_on(listener: TcpListener, answers: Arc<Answers>) -> Self {
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen::default());
         let shared = seen.clone();
@@ -84,6 +91,13 @@ impl Site {
         self.seen.heads.lock().unwrap().clone()
     }
 
+    /// The most requests of each host that were answered at once; of all hosts under "".
+    pub(crate) fn most_at_once(&self) -> BTreeMap<String, usize> {
+        let busy = self.seen.busy.lock().unwrap();
+        let most = busy.iter().map(|(host, (_, most))| (host.clone(), *most));
+        most.collect()
+    }
+
     /// Waits until a request hangs.
     pub(crate) async fn hanging(&self) {
         self.seen.hanging.0.acquire().await.unwrap().forget();
@@ -95,6 +109,24 @@ impl Site {
     }
 }
 
+impl Seen {
+    fn begin(&self, host: &str) {
+        let mut busy = self.busy.lock().unwrap();
+        for host in ["", host] {
+            let (now, most) = busy.entry(host.to_owned()).or_default();
+            *now += 1;
+            *most = (*most).max(*now);
+        }
+    }
+
+    fn end(&self, host: &str) {
+        let mut busy = self.busy.lock().unwrap();
+        for host in ["", host] {
+            busy.entry(host.to_owned()).or_default().0 -= 1;
+        }
+    }
+}
+
 async fn serve(
     mut stream: TcpStream,
     seen: Arc<Seen>,
@@ -102,9 +134,17 @@ async fn serve(
 ) -> std::io::Result<()> {
     while let Some(head) = read_head(&mut stream).await? {
         let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
-        let (bytes, then) = answers(&host_of(&head), &path);
+        let host = host_of(&head);
+        seen.begin(&host);
+        let (bytes, then) = answers(&host, &path);
         seen.heads.lock().unwrap().push(head);
-        stream.write_all(&bytes).await?;
+        // Whoever else would ask meanwhile is seen to.
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let written = stream.write_all(&bytes).await;
+        seen.end(&host);
+        written?;
         match then {
             Then::KeepAlive => {}
             Then::Close => return stream.shutdown().await,

@@ -1,0 +1,289 @@
+//! The file that known answers survive a restart in: JSON lines, the last one of an origin counts.
+//!
+//! Lines are appended as answers come; when most of them are out of date the file is written anew.
+//! Nothing is synced: what a crash of the machine takes is asked for again. A torn or foreign line
+//! says nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Origin, ROBOTS_BYTES_MAX, RobotsAnswer, RobotsRules};
+use crate::clock::Timestamp;
+
+/// The file may be twice as long as what it held when it was last written anew, and so much longer.
+const SLACK_BYTES: u64 = 4 << 20;
+/// A line is no longer: a robots.txt in which JSON writes each byte as six.
+const LINE_BYTES_MAX: usize = 6 * ROBOTS_BYTES_MAX + 4096;
+
+/// What is known of one origin.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Known {
+    pub(super) origin: Origin,
+    pub(super) answer: RobotsAnswer,
+    pub(super) expires: Timestamp,
+    pub(super) failures: u32,
+    pub(super) failing_since: Timestamp,
+}
+
+/// A line of the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    origin: String,
+    until_ms: i64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failures: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failing_since_ms: Option<i64>,
+    #[serde(flatten)]
+    answer: StoredAnswer,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+enum StoredAnswer {
+    /// Each byte of the file is the character of that number.
+    Rules {
+        file: String,
+    },
+    AllowAll,
+    Unreachable {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<String>,
+    },
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands a reference over"
+)]
+fn is_zero(failures: &u32) -> bool {
+    *failures == 0
+}
+
+/// The file, open for appending.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    /// How long it was when it was last written anew.
+    bytes_whole: u64,
+}
+
+impl Journal {
+    /// Opens the file at `path`, made if need be, and hands every line that says something to `take`,
+    /// in their order.
+    pub(super) fn open(path: &Path, mut take: impl FnMut(Known)) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)?;
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        let (mut bytes, mut is_whole) = (0, true);
+        loop {
+            line.clear();
+            let length = reader
+                .by_ref()
+                .take(LINE_BYTES_MAX as u64)
+                .read_until(b'\n', &mut line)?;
+            if length == 0 {
+                break;
+            }
+            bytes += length as u64;
+            is_whole = line.ends_with(b"\n");
+            match serde_json::from_slice(&line) {
+                Ok(line) => take(known(line)),
+                Err(error) => {
+                    tracing::debug!(path = %path.display(), %error, "a line says nothing");
+                }
+            }
+        }
+        let mut journal = Self {
+            path: path.to_path_buf(),
+            file,
+            bytes,
+            bytes_whole: 0,
+        };
+        if !is_whole {
+            // The next line must not be lost with the torn one.
+            journal.write(b"\n")?;
+        }
+        Ok(journal)
+    }
+
+    /// Adds an answer. Whether the file should now be written anew.
+    pub(super) fn append(&mut self, known: &Known) -> io::Result<bool> {
+        let line = line_of(known)?;
+        self.write(&line)?;
+        Ok(self.bytes > self.bytes_whole.saturating_mul(2) + SLACK_BYTES)
+    }
+
+    /// Writes the file anew with these answers alone.
+    pub(super) fn rewrite(&mut self, all: impl Iterator<Item = Known>) -> io::Result<()> {
+        let beside = self.path.with_extension("new");
+        let mut writer = BufWriter::new(File::create(&beside)?);
+        let mut bytes = 0;
+        for known in all {
+            let line = line_of(&known)?;
+            writer.write_all(&line)?;
+            bytes += line.len() as u64;
+        }
+        writer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        fs::rename(&beside, &self.path)?;
+        self.file = OpenOptions::new().append(true).open(&self.path)?;
+        (self.bytes, self.bytes_whole) = (bytes, bytes);
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+}
+
+fn line_of(known: &Known) -> io::Result<Vec<u8>> {
+    let answer = match &known.answer {
+        RobotsAnswer::Rules(rules) => StoredAnswer::Rules {
+            file: rules.file().iter().map(|byte| char::from(*byte)).collect(),
+        },
+        RobotsAnswer::AllowAll => StoredAnswer::AllowAll,
+        RobotsAnswer::Unreachable {
+            retry_after, cause, ..
+        } => StoredAnswer::Unreachable {
+            retry_after_ms: retry_after.and_then(|wait| u64::try_from(wait.as_millis()).ok()),
+            cause: cause.as_deref().map(str::to_owned),
+        },
+    };
+    let mut line = serde_json::to_vec(&Line {
+        origin: known.origin.as_str().to_owned(),
+        until_ms: known.expires.0,
+        failures: known.failures,
+        failing_since_ms: (known.failures > 0).then_some(known.failing_since.0),
+        answer,
+    })?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn known(line: Line) -> Known {
+    let answer = match line.answer {
+        StoredAnswer::Rules { file } => {
+            // A character beyond a byte stands in no file that was written here.
+            let file: Vec<u8> = file
+                .chars()
+                .map(|char| u8::try_from(char).unwrap_or(b'?'))
+                .collect();
+            RobotsAnswer::Rules(Arc::new(RobotsRules::parse(&file)))
+        }
+        StoredAnswer::AllowAll => RobotsAnswer::AllowAll,
+        StoredAnswer::Unreachable {
+            retry_after_ms,
+            cause,
+        } => RobotsAnswer::Unreachable {
+            retry_after: retry_after_ms.map(Duration::from_millis),
+            cause: cause.map(Arc::from),
+            failure: None,
+        },
+    };
+    Known {
+        origin: Origin::from_stored(line.origin),
+        answer,
+        expires: Timestamp(line.until_ms),
+        failures: line.failures,
+        failing_since: Timestamp(line.failing_since_ms.unwrap_or(line.until_ms)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &Path) -> Vec<Known> {
+        let mut all = Vec::new();
+        Journal::open(path, |known| all.push(known)).unwrap();
+        all
+    }
+
+    fn rules(file: &[u8]) -> Known {
+        Known {
+            origin: Origin::from_stored("http://h.test".to_owned()),
+            answer: RobotsAnswer::Rules(Arc::new(RobotsRules::parse(file))),
+            expires: Timestamp(7),
+            failures: 0,
+            failing_since: Timestamp(7),
+        }
+    }
+
+    #[test]
+    fn answers_come_back_byte_for_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("robots.jsonl");
+        let every_byte: Vec<u8> = (0..=255).collect();
+        let away = RobotsAnswer::Unreachable {
+            retry_after: Some(Duration::from_secs(9)),
+            cause: Some("status 503".into()),
+            failure: None,
+        };
+        let all = [
+            rules(b"User-agent: *\nDisallow: /caf\xe9"),
+            rules(&every_byte),
+            Known {
+                answer: RobotsAnswer::AllowAll,
+                ..rules(b"")
+            },
+            Known {
+                answer: away,
+                failures: 4,
+                failing_since: Timestamp(-3),
+                ..rules(b"")
+            },
+        ];
+        let mut journal = Journal::open(&path, |_| ()).unwrap();
+        for known in &all {
+            assert!(!journal.append(known).unwrap());
+        }
+        assert_eq!(read(&path), all);
+        journal.rewrite(all[1..].iter().cloned()).unwrap();
+        journal.append(&all[0]).unwrap();
+        assert_eq!(read(&path)[3], all[0]);
+        assert_eq!(read(&path).len(), 4);
+    }
+
+    #[test]
+    fn a_torn_or_foreign_line_says_nothing_and_harms_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("robots.jsonl");
+        let mut journal = Journal::open(&path, |_| ()).unwrap();
+        journal.append(&rules(b"a")).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let torn = [b"{}\n\xff\xfe\n[1]\n", &whole[..], &whole[..20]].concat();
+        fs::write(&path, torn).unwrap();
+        let mut journal = Journal::open(&path, |_| ()).unwrap();
+        journal.append(&rules(b"b")).unwrap();
+        assert_eq!(read(&path), [rules(b"a"), rules(b"b")]);
+    }
+
+    #[test]
+    fn a_file_that_is_mostly_out_of_date_asks_to_be_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("robots.jsonl");
+        let mut journal = Journal::open(&path, |_| ()).unwrap();
+        let large = rules("# filler\n".repeat(50_000).as_bytes());
+        let appended = (0..100).take_while(|_| !journal.append(&large).unwrap());
+        let appended = appended.count();
+        assert!((2..20).contains(&appended), "{appended}");
+        journal.rewrite([large.clone()].into_iter()).unwrap();
+        assert!(!journal.append(&large).unwrap());
+    }
+}
