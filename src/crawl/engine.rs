@@ -18,7 +18,7 @@ use super::error::EngineError;
 use super::handle::{Command, Handle, LastReport};
 use super::judging::Judging;
 use super::learners::Learned;
-use super::learning::{Learning, SLICE};
+use super::learning::Learning;
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
@@ -179,7 +179,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         engine.fold_log()?;
         // The priorities in the log are those of many epochs.
-        engine.sweep(usize::MAX)?;
+        engine.sweep(usize::MAX, None)?;
         Ok((engine, handle))
     }
 
@@ -269,7 +269,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 return Ok(());
             }
             if self.pace == Pace::Live {
-                self.sweep(SLICE)?;
+                self.sweep_slice()?;
             }
             self.start_flush_if_due();
             if !self.book_next_in_turn()? {

@@ -30,6 +30,7 @@ mod robots_task;
 mod scope;
 mod sitemap_task;
 mod spec;
+mod sweep;
 mod taking;
 mod teaching;
 mod trainee;

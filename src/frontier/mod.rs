@@ -19,6 +19,7 @@ mod hosts;
 mod known;
 mod lease;
 mod links;
+mod new_scores;
 mod params;
 mod queue;
 mod rescore;
@@ -29,6 +30,7 @@ mod store_read;
 mod store_sled;
 #[cfg(test)]
 mod store_tests;
+mod switching;
 mod view;
 
 pub use baseline_queue::Rivals;
@@ -36,7 +38,6 @@ pub use calendar::{HOSTS_PER_ADDRESS, Held, HostCalendar, HostLease};
 pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;
-pub use rescore::Rescoring;
 pub use store::{FrontierStore, StoreFailure};
 pub use store_memory::MemoryStore;
 pub use store_sled::SledStore;

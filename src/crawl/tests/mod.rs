@@ -17,6 +17,7 @@ mod scopes;
 mod sitemaps;
 mod steering;
 mod support;
+mod sweeping;
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};

@@ -6,6 +6,7 @@ mod model;
 mod order;
 mod random;
 mod rescore;
+mod switching;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
