@@ -54,6 +54,8 @@ pub enum Event {
     State(StateEvent),
     /// Links that were refused are taken in after all, for the spec has changed.
     Readmitted(ReadmittedEvent),
+    /// Waiting links had to go, for the frontier was full.
+    Evicted(EvictedEvent),
     /// Somebody said what booked pages are about, and the critic has learned it.
     Feedback(FeedbackEvent),
     /// What was learned is in force from here on.
@@ -234,11 +236,13 @@ pub enum Refusal {
     Trap = 10,
     /// its page is a copy of one that was booked before
     Copy = 11,
+    /// the frontier was full, and the others were more promising
+    Evicted = 12,
 }
 
 impl Refusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Robots,
         Self::Scope,
         Self::Depth,
@@ -250,6 +254,7 @@ impl Refusal {
         Self::World,
         Self::Trap,
         Self::Copy,
+        Self::Evicted,
     ];
 
     /// The refusal with this number.
@@ -287,6 +292,7 @@ impl Refusal {
             Self::World => "world",
             Self::Trap => "trap",
             Self::Copy => "copy",
+            Self::Evicted => "evicted",
         }
     }
 }
@@ -343,6 +349,16 @@ pub struct ReadmittedLink {
     pub priority: f32,
     /// Links between a seed and it.
     pub depth: u16,
+}
+
+/// Waiting links that had to go, for the frontier was full: the least promising ones. A page that is
+/// booked later may bring one back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvictedEvent {
+    /// Fingerprints of their URLs.
+    pub links: Vec<UrlId>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What somebody said of booked pages. The critic of a crawl is its model and, of the marks of all these

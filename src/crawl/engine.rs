@@ -28,7 +28,7 @@ use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
 use crate::archive::Keeper;
-use crate::booking::{CrawlState, Event, Kept, Seq, StateEvent};
+use crate::booking::{CrawlState, Event, EvictedEvent, Kept, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
 use crate::fetch::{GuardRules, Source};
@@ -379,6 +379,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.undurable_bytes = self.undurable_bytes.saturating_add(bytes);
         if self.flush_due.is_none() {
             self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
+        }
+        let links = self.frontier.surplus();
+        if !links.is_empty() {
+            let at = self.bench.clock.now();
+            self.append(Event::Evicted(EvictedEvent { links, at }));
         }
         stored
     }

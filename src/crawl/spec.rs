@@ -8,7 +8,7 @@ use super::scope::Scope;
 use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
-use crate::frontier::{Combine, FrontierParams};
+use crate::frontier::{Combine, FrontierParams, LINK_BYTES};
 use crate::page::PageLimits;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -99,6 +99,8 @@ pub struct Tuning {
     pub fetch: FetchLimits,
     /// Bounds on one page.
     pub page: PageLimits,
+    /// Waiting links at most.
+    pub links_max: Option<u64>,
     /// Redirects from one link.
     pub redirects_max: u16,
     /// A host whose robots.txt could not be had this often in a row is given up.
@@ -133,6 +135,7 @@ impl Tuning {
             pages_per_host_max: self.scope.pages_per_host_max,
             pages_per_domain_max: self.scope.pages_per_domain_max,
             references_max: REFERENCES_MAX,
+            links_max: self.links_max,
             delay: self.delay,
             keeps_baseline: order == CrawlOrder::Auto,
         }
@@ -174,6 +177,7 @@ impl Tuning {
                 )?,
                 ..PageLimits::default()
             },
+            links_max: check_links_max(&limits)?,
             redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
             robots_tries_max: bounded("limits.robots_tries_max", limits.robots_tries_max, 3, 100)?,
         })
@@ -319,6 +323,8 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
         old.delay_factor = new.delay_factor.or(old.delay_factor);
         keep_if_zero(&mut old.delay_ms_max, new.delay_ms_max);
         keep_if_zero(&mut old.robots_tries_max, new.robots_tries_max);
+        old.links_waiting_max = new.links_waiting_max.or(old.links_waiting_max);
+        old.links_waiting_bytes_max = (new.links_waiting_bytes_max).or(old.links_waiting_bytes_max);
     }
     if let Some(new) = &update.judge {
         let old = spec.judge.get_or_insert_default();
@@ -444,6 +450,28 @@ fn bounded_or_0(field: &str, value: Option<u32>, default: u32, max: u32) -> Resu
         Some(0) => Ok(0),
         value => bounded(field, value.unwrap_or(default), default, max),
     }
+}
+
+/// Fewer waiting links than that are no frontier.
+const LINKS_WAITING_MIN: u64 = 100;
+
+/// The bound on waiting links, given as links or as bytes; 0 is none.
+fn check_links_max(limits: &v1::Limits) -> Result<Option<u64>, SpecError> {
+    let check = |field: &str, given: Option<u64>, each: u64| match given {
+        None | Some(0) => Ok(None),
+        Some(given) if given / each >= LINKS_WAITING_MIN => Ok(Some(given / each)),
+        Some(given) => Err(SpecError::new(
+            field,
+            format!(
+                "{given} is too little; give 0 (no bound) or at least {}",
+                LINKS_WAITING_MIN * each
+            ),
+        )),
+    };
+    let links = check("limits.links_waiting_max", limits.links_waiting_max, 1)?;
+    let bytes = limits.links_waiting_bytes_max;
+    let of_bytes = check("limits.links_waiting_bytes_max", bytes, LINK_BYTES)?;
+    Ok(links.into_iter().chain(of_bytes).min())
 }
 
 /// `value`, or `default` where it is 0; at most `max`.

@@ -44,6 +44,7 @@ impl Frontier {
             Event::HostFacts(facts) => self.admit_host_facts(facts),
             Event::Seeds(seeds) => self.admit_seeds(seq, seeds),
             Event::Readmitted(event) => self.admit_readmitted(event),
+            Event::Evicted(event) => self.admit_evicted(seq, event),
             Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
         }
     }
@@ -414,7 +415,7 @@ impl Frontier {
     }
 
     /// Takes an open link out; what becomes of it is the caller's to say.
-    fn remove(&mut self, slot: u32) {
+    pub(super) fn remove(&mut self, slot: u32) {
         let link = self.links.remove(slot);
         if link.is_leased {
             self.hosts.link_came_back(link.host);

@@ -14,6 +14,7 @@ mod admit;
 mod baseline_queue;
 mod calendar;
 mod domains;
+mod evict;
 mod host_queue;
 mod hosts;
 mod known;
@@ -35,6 +36,7 @@ mod view;
 
 pub use baseline_queue::Rivals;
 pub use calendar::{HOSTS_PER_ADDRESS, Held, HostCalendar, HostLease};
+pub use evict::LINK_BYTES;
 pub use lease::{Lease, Next};
 pub use params::{Combine, FrontierParams};
 pub use queue::Frontier;

@@ -2,7 +2,7 @@
 
 use super::{DecodeError, learned};
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
+    CrawlState, Event, EvictedEvent, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
     Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
     Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
@@ -53,6 +53,10 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
         }),
         Kind::SpecChange(spec) => Event::SpecChange(spec),
         Kind::Readmitted(record) => Event::Readmitted(readmitted(record)?),
+        Kind::Evicted(record) => Event::Evicted(EvictedEvent {
+            links: record.targets.into_iter().map(UrlId).collect(),
+            at: Timestamp(record.at_ms),
+        }),
         Kind::Feedback(record) => Event::Feedback(feedback(&record)?),
         Kind::Epoch(record) => Event::Epoch(learned::epoch(record)?),
         Kind::State(record) => Event::State(StateEvent {
