@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use apprentice::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
 use apprentice::clock::{Clock, SystemClock, Timestamp};
-use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
 use apprentice::crawl::{
     CrawlError, Engine, EngineParts, Handle, Judge, Pace, RobotsPolicy, SEED_PRIORITY,
 };
+use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
 use apprentice::fetch::{FetchError, Outcome, Request, Response, Source};
 use apprentice::frontier::{FrontierStore, HostCalendar, SledStore};
 use apprentice::page::Page;
@@ -103,7 +103,11 @@ impl PageJudge for Words {
     fn judge_batch(&self, pages: &[&Page]) -> Vec<Verdict> {
         let verdict = |page: &&Page| {
             let sum: usize = page.vocabulary.iter().map(String::len).sum();
-            let log_odds = if (sum + page.words.len()).is_multiple_of(3) { 40.0 } else { -60.0 };
+            let log_odds = if (sum + page.words.len()).is_multiple_of(3) {
+                40.0
+            } else {
+                -60.0
+            };
             Verdict {
                 log_odds,
                 calibrated_log_odds: log_odds,
@@ -123,7 +127,9 @@ impl PageJudge for Words {
     }
 
     fn term_weights(&self) -> Vec<(String, f32)> {
-        (0_u8..200).map(|n| (format!("w{n}"), f32::from(n % 7) - 3.0)).collect()
+        (0_u8..200)
+            .map(|n| (format!("w{n}"), f32::from(n % 7) - 3.0))
+            .collect()
     }
 }
 
@@ -268,7 +274,10 @@ fn measure(pages: u64) {
                 ..Default::default()
             };
             handle.update(more).await.unwrap();
-            handle.set_state(CrawlState::Running, "bench").await.unwrap();
+            handle
+                .set_state(CrawlState::Running, "bench")
+                .await
+                .unwrap();
             print("crawling", &retrain(&handle, &clock).await.unwrap());
             handle.shutdown().await;
         });
@@ -277,8 +286,14 @@ fn measure(pages: u64) {
 }
 
 fn main() {
-    let sizes: Vec<u64> = std::env::args().filter_map(|size| size.parse().ok()).collect();
-    let sizes = if sizes.is_empty() { vec![4_000, 40_000] } else { sizes };
+    let sizes: Vec<u64> = std::env::args()
+        .filter_map(|size| size.parse().ok())
+        .collect();
+    let sizes = if sizes.is_empty() {
+        vec![4_000, 40_000]
+    } else {
+        sizes
+    };
     for pages in sizes {
         measure(pages);
     }

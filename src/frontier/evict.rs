@@ -35,7 +35,9 @@ impl Frontier {
             all.drain(..at);
         }
         all.sort_unstable_by(|one, other| other.cmp(one));
-        all.iter().map(|(_, slot)| self.links.get(*slot).id).collect()
+        all.iter()
+            .map(|(_, slot)| self.links.get(*slot).id)
+            .collect()
     }
 
     pub(super) fn admit_evicted(&mut self, seq: Seq, event: &EvictedEvent) {

@@ -7,9 +7,9 @@ use prost::Message;
 
 use super::{DecodeError, decode, encode};
 use crate::booking::{
-    CrawlState, Event, EvictedEvent, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
-    Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
-    Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, EvictedEvent, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept,
+    LeaseFacts, Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink,
+    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;

@@ -313,9 +313,7 @@ impl Driven {
             Step::Readmit(links) => Some(readmitted(links, now)),
             Step::Evict(numbers) => {
                 let ids = numbers.iter().map(|number| url(&short(*number)).id());
-                let waits = |id: &UrlId| {
-                    matches!(self.model.urls.get(id), Some(Url::Open(open)) if !open.is_leased)
-                };
+                let waits = |id: &UrlId| matches!(self.model.urls.get(id), Some(Url::Open(open)) if !open.is_leased);
                 let links = ids.filter(waits).collect();
                 Some(Event::Evicted(EvictedEvent { links, at: now }))
             }
