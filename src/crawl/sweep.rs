@@ -96,21 +96,23 @@ impl<S: Source, C: Clock> Engine<S, C> {
             } else if sweep.next_redirect < self.learning.redirects.len() {
                 scored += self.sweep_redirect(&mut sweep)?;
             } else {
-                return self.change_over(sweep, links);
+                self.change_over(sweep, links);
+                return Ok(());
             }
         }
         if self.frontier.is_switching() {
-            return self.change_over(sweep, links);
+            self.change_over(sweep, links);
+        } else {
+            self.learning.sweep = Some(sweep);
         }
-        self.learning.sweep = Some(sweep);
         Ok(())
     }
 
     /// Hosts change over, in about the time in which `links` links are scored.
-    fn change_over(&mut self, sweep: Sweep, links: usize) -> Result<(), StoreFailure> {
+    fn change_over(&mut self, sweep: Sweep, links: usize) {
         if !self.frontier.switch(links.saturating_mul(STEPS_A_LINK)) {
             self.learning.sweep = Some(sweep);
-            return Ok(());
+            return;
         }
         self.learning.epochs.in_order_of(sweep.epoch);
         if sweep.again {
@@ -118,7 +120,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
         } else {
             self.report_switch();
         }
-        Ok(())
     }
 
     /// While there is a sweep: the oldest epoch that a score among the best 1,000 links is of.

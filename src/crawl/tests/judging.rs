@@ -135,7 +135,7 @@ async fn crawl_with<T, F: Future<Output = T>>(
         handle.shutdown().await;
         outcome
     };
-    let (ended, outcome) = tokio::join!(engine.run(), script);
+    let (ended, outcome) = tokio::join!(Box::pin(engine.run()), script);
     ended.unwrap();
     outcome
 }

@@ -227,7 +227,7 @@ impl Crawl {
             handle.shutdown().await;
             outcome
         };
-        let (ended, outcome) = tokio::join!(engine.run(), script);
+        let (ended, outcome) = tokio::join!(Box::pin(engine.run()), script);
         ended.unwrap();
         outcome
     }

@@ -148,6 +148,7 @@ fn what_robots_and_guard_refuse_stays_refused() {
         (Refusal::World, false),
         (Refusal::Trap, false),
         (Refusal::Copy, false),
+        (Refusal::Evicted, false),
     ] {
         let mut crawl = Crawl::new(params());
         crawl.seed(&["a/1", "b/1"], 1.0);
