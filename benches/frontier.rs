@@ -79,6 +79,7 @@ impl Crawl {
             pages_per_host_max: None,
             pages_per_domain_max: None,
             references_max: 8,
+            links_max: None,
             // A step takes a simulated millisecond: a hundredth of the hosts wait.
             delay: Duration::from_millis(u64::from(hosts / 100)),
             per_address: HOSTS_PER_ADDRESS,

@@ -56,6 +56,10 @@ pub fn encode(event: &Event) -> Vec<u8> {
         Event::SpecChange(spec) => Kind::SpecChange(spec.clone()),
         Event::State(state) => Kind::State(state_record(state)),
         Event::Readmitted(event) => Kind::Readmitted(readmitted_record(event)),
+        Event::Evicted(event) => Kind::Evicted(v1::EvictedRecord {
+            targets: event.links.iter().map(|id| id.0).collect(),
+            at_ms: event.at.0,
+        }),
         Event::Feedback(event) => Kind::Feedback(feedback_record(event)),
         Event::Epoch(event) => Kind::Epoch(learned::epoch_record(event)),
     };

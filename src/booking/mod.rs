@@ -54,6 +54,8 @@ pub enum Event {
     State(StateEvent),
     /// Links that were refused are taken in after all, for the spec has changed.
     Readmitted(ReadmittedEvent),
+    /// Waiting links had to go, for the frontier was full.
+    Evicted(EvictedEvent),
     /// Somebody said what booked pages are about, and the critic has learned it.
     Feedback(FeedbackEvent),
     /// What was learned is in force from here on.
@@ -245,11 +247,13 @@ pub enum Refusal {
     Copy = 11,
     /// its path prefix has brought too many copies
     Prefix = 12,
+    /// the frontier was full, and the others were more promising
+    Evicted = 13,
 }
 
 impl Refusal {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Robots,
         Self::Scope,
         Self::Depth,
@@ -262,6 +266,7 @@ impl Refusal {
         Self::Trap,
         Self::Copy,
         Self::Prefix,
+        Self::Evicted,
     ];
 
     /// The refusal with this number.
@@ -300,6 +305,7 @@ impl Refusal {
             Self::Trap => "trap",
             Self::Copy => "copy",
             Self::Prefix => "prefix",
+            Self::Evicted => "evicted",
         }
     }
 }
@@ -356,6 +362,16 @@ pub struct ReadmittedLink {
     pub priority: f32,
     /// Links between a seed and it.
     pub depth: u16,
+}
+
+/// Waiting links that had to go, for the frontier was full: the least promising ones. A page that is
+/// booked later may bring one back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvictedEvent {
+    /// Fingerprints of their URLs.
+    pub links: Vec<UrlId>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// What somebody said of booked pages. The critic of a crawl is its model and, of the marks of all these

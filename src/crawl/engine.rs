@@ -18,7 +18,7 @@ use super::error::EngineError;
 use super::handle::{Command, Handle, LastReport};
 use super::judging::Judging;
 use super::learners::Learned;
-use super::learning::{Learning, SLICE};
+use super::learning::Learning;
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
@@ -29,7 +29,7 @@ use super::teaching::Teaching;
 use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
 use crate::archive::Keeper;
-use crate::booking::{CrawlState, Event, Kept, Seq, StateEvent};
+use crate::booking::{CrawlState, Event, EvictedEvent, Kept, Seq, StateEvent};
 use crate::clock::{Clock, Timestamp};
 use crate::features::TermWeights;
 use crate::fetch::robots::Origin;
@@ -183,7 +183,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         engine.fold_log()?;
         // The priorities in the log are those of many epochs.
-        engine.sweep(usize::MAX)?;
+        engine.sweep(usize::MAX, None)?;
         Ok((engine, handle))
     }
 
@@ -273,7 +273,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 return Ok(());
             }
             if self.pace == Pace::Live {
-                self.sweep(SLICE)?;
+                self.sweep_slice()?;
             }
             self.start_flush_if_due();
             if !self.book_next_in_turn()? {
@@ -383,6 +383,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.undurable_bytes = self.undurable_bytes.saturating_add(bytes);
         if self.flush_due.is_none() {
             self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
+        }
+        let links = self.frontier.surplus();
+        if !links.is_empty() {
+            let at = self.bench.clock.now();
+            self.append(Event::Evicted(EvictedEvent { links, at }));
         }
         stored
     }

@@ -57,9 +57,9 @@ impl Epochs {
         self.all.iter().find(|epoch| epoch.number == number)
     }
 
-    /// The frontier is in the order of the last one.
-    pub(super) fn in_order(&mut self) {
-        self.ordered_by = self.number();
+    /// The frontier is in the order of that one.
+    pub(super) fn in_order_of(&mut self, number: u64) {
+        self.ordered_by = number;
     }
 
     pub(super) fn set_effect(&mut self, number: u64, effect: Effect) {

@@ -11,7 +11,8 @@ use super::learners::LearnersAt;
 use super::page_reader::PageReader;
 use super::parts::Pace;
 use super::retraining::{Reporting, Training};
-use crate::apprentice::{Choice, Prepared, SavedApprentice, SourceView};
+use super::sweep::{SLICE_OF_REPLAY, Sweep};
+use crate::apprentice::{Choice, Prepared, SavedApprentice};
 use crate::booking::{
     EpochCause, EpochEvent, Event, FailureBooking, LeaseFacts, PageBooking, Pick, RedirectBooking,
     Reference, Seq,
@@ -19,28 +20,13 @@ use crate::booking::{
 use crate::clock::{Clock, Timestamp};
 use crate::features::PageSketch;
 use crate::fetch::Source;
-use crate::frontier::{Combine, Lease, Next, Rescoring, StoreFailure};
+use crate::frontier::{Combine, Lease, Next, StoreFailure};
 use crate::url::UrlId;
 
 /// Links that are scored again, one after another, before one is leased.
 const LOOKED_AT_MAX: usize = 16;
 /// A score that has fallen by less is as good as unchanged.
 const FALLEN: f32 = 0.05;
-
-/// Links scored again in one slice of a sweep: a few milliseconds.
-pub(super) const SLICE: usize = 2_000;
-/// The same in a replay, a booking; small crawls are in the new order after a few bookings.
-const SLICE_OF_REPLAY: usize = 20_000;
-
-/// A new epoch on its way through the frontier.
-#[derive(Default)]
-pub(super) struct Sweep {
-    rescoring: Rescoring,
-    /// The place in `pages` of the one whose links are scored next.
-    next: usize,
-    /// The same in `redirects`, whose turn comes after.
-    next_redirect: usize,
-}
 
 /// What the engine keeps for its scorer.
 pub(super) struct Learning {
@@ -50,9 +36,9 @@ pub(super) struct Learning {
     pub(super) scorers: u64,
     pub(super) reader: PageReader,
     /// The events that booked pages.
-    pages: Vec<Seq>,
+    pub(super) pages: Vec<Seq>,
     /// Targets of redirects, with the references that they took over.
-    redirects: Vec<(UrlId, Vec<Reference>)>,
+    pub(super) redirects: Vec<(UrlId, Vec<Reference>)>,
     pub(super) sweep: Option<Sweep>,
     pub(super) epochs: Epochs,
     pub(super) training: Option<Training>,
@@ -85,14 +71,6 @@ impl Learning {
             reporting: None,
             ordered: None,
         }
-    }
-
-    /// The share of the sweep that is done, if there is one.
-    pub(super) fn swept(&self) -> Option<f64> {
-        let sweep = self.sweep.as_ref()?;
-        let done = sweep.next + sweep.next_redirect;
-        let all = self.pages.len() + self.redirects.len();
-        Some(done as f64 / all.max(1) as f64)
     }
 }
 
@@ -247,11 +225,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if self.learning.sweep.is_none() && self.scorer.publish_if_due() {
             self.book_epoch(EpochCause::Automatic, 0);
             self.note_learners();
-            self.learning.sweep = Some(Sweep::default());
+            self.begin_sweep();
         }
         // A replay counts its slices in bookings, for its loop turns as the threads please.
         if self.pace == Pace::Replay {
-            self.sweep(SLICE_OF_REPLAY)?;
+            self.sweep(SLICE_OF_REPLAY, None)?;
         }
         Ok(())
     }
@@ -301,7 +279,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.learning.epochs.count(&prepared, label);
         // Where instances are frozen, epochs are booked.
         if page.frozen.is_none() && self.scorer.publish_if_due() {
-            self.learning.sweep = Some(Sweep::default());
+            self.begin_sweep();
         }
         Ok(())
     }
@@ -320,7 +298,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     fn fold_epoch(&mut self, seq: Seq, epoch: &EpochEvent) {
         self.learning.epochs.add(seq, epoch.clone());
-        self.learning.sweep = Some(Sweep::default());
+        self.begin_sweep();
         if epoch.cause != EpochCause::Automatic {
             self.learning.ordered = Some((seq, epoch.clone()));
             self.set_order_of(epoch);
@@ -328,86 +306,5 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.scorer.publish();
             self.note_learners();
         }
-    }
-
-    /// Whether the frontier is being scored again.
-    pub(super) fn is_sweeping(&self) -> bool {
-        self.learning.sweep.is_some()
-    }
-
-    /// One slice of a sweep: about `links` links are scored under the new epoch. The last slice puts the
-    /// new order in force.
-    pub(super) fn sweep(&mut self, links: usize) -> Result<(), StoreFailure> {
-        let Some(mut sweep) = self.learning.sweep.take() else {
-            return Ok(());
-        };
-        let mut scored = 0;
-        while scored < links {
-            if let Some(seq) = self.learning.pages.get(sweep.next).copied() {
-                sweep.next += 1;
-                scored += self.sweep_page(&mut sweep, seq)?;
-            } else if sweep.next_redirect < self.learning.redirects.len() {
-                scored += self.sweep_redirect(&mut sweep)?;
-            } else {
-                self.frontier.put_in_force(&sweep.rescoring);
-                self.learning.epochs.in_order();
-                self.report_switch();
-                return Ok(());
-            }
-        }
-        self.learning.sweep = Some(sweep);
-        Ok(())
-    }
-
-    /// Scores the links of one page again. Gives how many there were to score.
-    fn sweep_page(&mut self, sweep: &mut Sweep, seq: Seq) -> Result<usize, StoreFailure> {
-        let Some(sketch) = self.learning.reader.glance(seq)? else {
-            return Ok(1);
-        };
-        let mut links = sketch.links.iter();
-        if !links.any(|link| self.frontier.is_open(link.target)) {
-            return Ok(1);
-        }
-        let scores = self.scorer.score(&SourceView {
-            log_odds: sketch.facts.log_odds,
-            links: sketch.links.len(),
-            sketch: Some(&sketch),
-        });
-        for ((link, score), place) in sketch.links.iter().zip(scores).zip(0..) {
-            if !link.is_self {
-                let reference = Reference { seq, link: place };
-                self.frontier
-                    .rescore(&mut sweep.rescoring, link.target, reference, score);
-            }
-        }
-        Ok(sketch.links.len())
-    }
-
-    /// The target of a redirect is worth what the links to the redirecting URL are worth. One that is no
-    /// longer open is forgotten.
-    fn sweep_redirect(&mut self, sweep: &mut Sweep) -> Result<usize, StoreFailure> {
-        let (target, references) = self.learning.redirects[sweep.next_redirect].clone();
-        if !self.frontier.is_open(target) {
-            self.learning.redirects.swap_remove(sweep.next_redirect);
-            return Ok(1);
-        }
-        sweep.next_redirect += 1;
-        let mut scored = 1;
-        for reference in &references {
-            let Some(sketch) = self.learning.reader.glance(reference.seq)? else {
-                continue;
-            };
-            let scores = self.scorer.score(&SourceView {
-                log_odds: sketch.facts.log_odds,
-                links: sketch.links.len(),
-                sketch: Some(&sketch),
-            });
-            if let Some(score) = scores.get(reference.link as usize) {
-                self.frontier
-                    .rescore(&mut sweep.rescoring, target, *reference, *score);
-            }
-            scored += scores.len();
-        }
-        Ok(scored)
     }
 }

@@ -34,6 +34,7 @@ mod scope;
 mod sitemap_task;
 mod spec;
 mod starts;
+mod sweep;
 mod taking;
 mod teaching;
 mod trainee;

@@ -10,6 +10,7 @@ use crate::apprentice::{LinkScorer, Prepared};
 use crate::booking::{Event, FailureBooking, PageBooking, Reference, Seq};
 use crate::features::{PageSketch, TermWeights};
 use crate::frontier::{FrontierStore, StoreFailure};
+use crate::url::UrlId;
 
 /// Bytes of hashed pages kept in memory; the others are read from the store again.
 const SKETCH_BYTES_MAX: usize = 256 << 20;
@@ -103,6 +104,26 @@ impl PageReader {
         }
         match self.store.event(seq)? {
             Some(Event::Page(booking)) => self.read(seq, &booking).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The same, if a link of the page leads to what `matters`.
+    pub(super) fn glance_if(
+        &self,
+        seq: Seq,
+        matters: &dyn Fn(UrlId) -> bool,
+    ) -> Result<Option<Arc<PageSketch>>, StoreFailure> {
+        if let Some(sketch) = self.sketches.by_seq.get(&seq) {
+            let mut links = sketch.links.iter();
+            let some = links.any(|link| matters(link.target));
+            return Ok(some.then(|| Arc::clone(sketch)));
+        }
+        match self.store.event(seq)? {
+            // Whether to read the page at all can be told without its evidence.
+            Some(Event::Page(booking)) if booking.links.iter().any(|link| matters(link.target)) => {
+                self.read(seq, &booking).map(Some)
+            }
             _ => Ok(None),
         }
     }

@@ -47,6 +47,8 @@ pub enum Tally {
     },
     /// A waiting link struck off.
     Refused(Refusal),
+    /// So many waiting links had to go.
+    Evicted(u64),
     /// The crawl's state.
     State(CrawlState, String),
     /// A robots.txt that could not be had: no fetch of a link, but a trouble that people look for.
@@ -72,6 +74,7 @@ impl Tally {
                 requests: redirect.lease.requests,
             },
             Event::Refused(refused) => Self::Refused(refused.refusal),
+            Event::Evicted(evicted) => Self::Evicted(evicted.links.len() as u64),
             Event::State(state) => Self::State(state.state, state.reason.clone()),
             Event::HostFacts(facts) if facts.robots.starts_with("unreachable") => {
                 Self::RobotsUnreachable
@@ -195,6 +198,10 @@ impl Progress {
             }
             Tally::Refused(refusal) => {
                 *self.refused_by_reason.entry(refusal.name()).or_default() += 1;
+            }
+            Tally::Evicted(links) => {
+                let name = Refusal::Evicted.name();
+                *self.refused_by_reason.entry(name).or_default() += links;
             }
             Tally::State(state, reason) => self.state = (*state, reason.clone()),
             Tally::RobotsUnreachable => {

@@ -73,6 +73,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             epoch: self.learning.epochs.number(),
             epoch_of_order: self.learning.epochs.ordered_by(),
             rescored: self.learning.swept(),
+            reordered: self.frontier.switched(),
+            epoch_oldest: self.oldest_of_best(),
             retrained: self.trained_share(),
         }
     }

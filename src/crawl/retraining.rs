@@ -16,7 +16,6 @@ use super::engine::Engine;
 use super::epochs::Effect;
 use super::error::EngineError;
 use super::handle::CrawlError;
-use super::learning::Sweep;
 use super::order::{CrawlOrder, check_features};
 use super::page_reader::PageReader;
 use super::spec::SpecError;
@@ -285,7 +284,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             reply,
             before,
         });
-        self.learning.sweep = Some(Sweep::default());
+        self.begin_sweep();
     }
 
     fn put_in_place(&mut self, trainee: Trainee) {

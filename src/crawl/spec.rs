@@ -10,7 +10,7 @@ use super::starts::{StartSpec, check_start};
 use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
-use crate::frontier::{Combine, FrontierParams, HOSTS_PER_ADDRESS, Spacing};
+use crate::frontier::{Combine, FrontierParams, HOSTS_PER_ADDRESS, LINK_BYTES, Spacing};
 use crate::page::PageLimits;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -107,6 +107,8 @@ pub struct Tuning {
     pub fetch: FetchLimits,
     /// Bounds on one page.
     pub page: PageLimits,
+    /// Waiting links at most.
+    pub links_max: Option<u64>,
     /// Redirects from one link.
     pub redirects_max: u16,
     /// A host whose robots.txt could not be had this often in a row is given up.
@@ -141,6 +143,7 @@ impl Tuning {
             pages_per_host_max: self.scope.pages_per_host_max,
             pages_per_domain_max: self.scope.pages_per_domain_max,
             references_max: REFERENCES_MAX,
+            links_max: self.links_max,
             delay: self.delay,
             per_address: self.per_address,
             keeps_baseline: order == CrawlOrder::Auto,
@@ -197,6 +200,7 @@ impl Tuning {
                 )?,
                 ..PageLimits::default()
             },
+            links_max: check_links_max(&limits)?,
             redirects_max: bounded("limits.redirects_max", limits.redirects_max, 10, 100)?,
             robots_tries_max: bounded("limits.robots_tries_max", limits.robots_tries_max, 3, 100)?,
         })
@@ -348,6 +352,8 @@ pub fn merged(spec: &v1::CrawlSpec, update: &v1::UpdateCrawlRequest) -> v1::Craw
             &mut old.requests_per_address_max,
             new.requests_per_address_max,
         );
+        old.links_waiting_max = new.links_waiting_max.or(old.links_waiting_max);
+        old.links_waiting_bytes_max = (new.links_waiting_bytes_max).or(old.links_waiting_bytes_max);
     }
     if let Some(new) = &update.judge {
         let old = spec.judge.get_or_insert_default();
@@ -473,6 +479,28 @@ fn bounded_or_0(field: &str, value: Option<u32>, default: u32, max: u32) -> Resu
         Some(0) => Ok(0),
         value => bounded(field, value.unwrap_or(default), default, max),
     }
+}
+
+/// Fewer waiting links than that are no frontier.
+const LINKS_WAITING_MIN: u64 = 100;
+
+/// The bound on waiting links, given as links or as bytes; 0 is none.
+fn check_links_max(limits: &v1::Limits) -> Result<Option<u64>, SpecError> {
+    let check = |field: &str, given: Option<u64>, each: u64| match given {
+        None | Some(0) => Ok(None),
+        Some(given) if given / each >= LINKS_WAITING_MIN => Ok(Some(given / each)),
+        Some(given) => Err(SpecError::new(
+            field,
+            format!(
+                "{given} is too little; give 0 (no bound) or at least {}",
+                LINKS_WAITING_MIN * each
+            ),
+        )),
+    };
+    let links = check("limits.links_waiting_max", limits.links_waiting_max, 1)?;
+    let bytes = limits.links_waiting_bytes_max;
+    let of_bytes = check("limits.links_waiting_bytes_max", bytes, LINK_BYTES)?;
+    Ok(links.into_iter().chain(of_bytes).min())
 }
 
 /// `value`, or `default` where it is 0; at most `max`.

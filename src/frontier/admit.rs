@@ -4,6 +4,7 @@
 
 use super::known::Known;
 use super::links::{Link, checked_priority};
+use super::new_scores::Side;
 use super::params::Combine;
 use super::queue::Frontier;
 use crate::booking::{
@@ -11,6 +12,13 @@ use crate::booking::{
     RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq,
 };
 use crate::url::{CanonicalUrl, HostKey, UrlId};
+
+/// Whether a link's priority has changed, on both sides.
+#[derive(Clone, Copy)]
+struct Moved {
+    old: bool,
+    new: bool,
+}
 
 /// A way to a link: what a page, a seed or a redirect says of its target.
 #[derive(Clone, Copy)]
@@ -36,6 +44,7 @@ impl Frontier {
             Event::HostFacts(facts) => self.admit_host_facts(facts),
             Event::Seeds(seeds) => self.admit_seeds(seq, seeds),
             Event::Readmitted(event) => self.admit_readmitted(event),
+            Event::Evicted(event) => self.admit_evicted(seq, event),
             Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
         }
     }
@@ -331,16 +340,45 @@ impl Frontier {
         let old = link.priority;
         link.priority = combine.of(old, offer.priority, link.parents);
         let has_moved = link.priority.total_cmp(&old).is_ne();
+        let is_leased = link.is_leased;
         let rose_for_baseline = offer.baseline > link.baseline;
         link.baseline = link.baseline.max(offer.baseline);
-        if link.is_leased {
+        let has_moved = Moved {
+            old: has_moved,
+            new: self
+                .offer_to_new_score(slot, offer, combine)
+                .unwrap_or(has_moved),
+        };
+        if is_leased {
             return;
         }
-        if has_moved {
-            self.hosts.link_moved(slot, &self.links);
-        }
+        self.move_link(slot, has_moved);
         if rose_for_baseline {
             self.baseline.push(slot, &self.links);
+        }
+    }
+
+    /// While hosts change over, the sweep no longer comes to a page that is booked, so what it says counts
+    /// in the new score as well. `None` if the link has none; else whether it has changed.
+    fn offer_to_new_score(&mut self, slot: u32, offer: &Offer, combine: Combine) -> Option<bool> {
+        if !self.is_switching() {
+            return None;
+        }
+        let old = self.links.new_scores.get(slot)?;
+        let seq = offer.reference.seq;
+        (self.links.new_scores).add(slot, seq, offer.priority, combine);
+        let new = self.links.new_scores.get(slot)?;
+        Some(new.total_cmp(&old).is_ne())
+    }
+
+    fn move_link(&mut self, slot: u32, has_moved: Moved) {
+        let host = self.links.get(slot).host;
+        let is_on_new_side = self.hosts.side(host) == Side::New;
+        if (is_on_new_side && has_moved.new) || (!is_on_new_side && has_moved.old) {
+            self.hosts.link_moved(slot, &self.links);
+        }
+        if !is_on_new_side && has_moved.new {
+            self.hosts.link_moved_on_new_side(slot, &self.links);
         }
     }
 
@@ -377,7 +415,7 @@ impl Frontier {
     }
 
     /// Takes an open link out; what becomes of it is the caller's to say.
-    fn remove(&mut self, slot: u32) {
+    pub(super) fn remove(&mut self, slot: u32) {
         let link = self.links.remove(slot);
         if link.is_leased {
             self.hosts.link_came_back(link.host);

@@ -71,9 +71,9 @@ impl Frontier {
                 self.baseline.heap.pop();
                 continue;
             }
-            let link = self.links.get(entry.slot());
-            if self.hosts.is_ready(link.host) {
-                found = (link.order_key() != best).then_some(Rivals { slot: entry.slot() });
+            if self.hosts.is_ready(self.links.get(entry.slot()).host) {
+                found =
+                    (self.key_of(entry.slot()) != best).then_some(Rivals { slot: entry.slot() });
                 break;
             }
             busy.extend(self.baseline.heap.pop());

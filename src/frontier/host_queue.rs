@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::links::{Links, OrderKey};
+use super::new_scores::Side;
 use crate::clock::Timestamp;
 use crate::url::HostKey;
 
@@ -84,27 +85,20 @@ impl Host {
 
     /// Queues the link in `slot` under its present key. If it stood here under another one, that entry
     /// is stale now; if that was a better one, call [`drop_stale`](Self::drop_stale).
-    pub(super) fn push(&mut self, slot: u32, links: &Links) {
-        if self.queue.len() > 2 * self.waiting as usize + STALE_MIN {
-            self.queue
-                .retain(|entry| links.waits_as(entry.slot, entry.key));
-        }
-        self.queue.push(Entry {
-            key: links.get(slot).order_key(),
-            slot,
-        });
+    pub(super) fn push(&mut self, slot: u32, links: &Links, side: Side) {
+        push(&mut self.queue, self.waiting, slot, links, side);
     }
 
-    /// Takes `entries`, all that wait here, for the queue.
-    pub(super) fn requeue(&mut self, entries: Vec<Entry>) {
-        debug_assert_eq!(entries.len(), self.waiting as usize);
-        self.queue = BinaryHeap::from(entries);
+    /// Takes another queue of all that waits here, under the keys of the new side.
+    pub(super) fn exchange(&mut self, queue: BinaryHeap<Entry>, links: &Links) {
+        self.queue = queue;
+        self.drop_stale(links, Side::New);
     }
 
     /// Makes the best entry a true one, after a link has been taken out.
-    pub(super) fn drop_stale(&mut self, links: &Links) {
+    pub(super) fn drop_stale(&mut self, links: &Links, side: Side) {
         while let Some(entry) = self.queue.peek() {
-            if links.waits_as(entry.slot, entry.key) {
+            if links.waits_as(entry.slot, entry.key, side) {
                 break;
             }
             self.queue.pop();
@@ -121,16 +115,34 @@ impl Host {
         self.queue.pop().map(|entry| entry.slot)
     }
 
-    /// The waiting links with their keys, in no order; one whose key went and came back may come twice.
+    /// The waiting links with their keys, in no order; one may come twice.
     pub(super) fn waiting_links<'a>(
         &'a self,
         links: &'a Links,
+        side: Side,
     ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
         self.queue
             .iter()
-            .filter(|entry| links.waits_as(entry.slot, entry.key))
+            .filter(move |entry| links.waits_as(entry.slot, entry.key, side))
             .map(|entry| (entry.key, entry.slot))
     }
+}
+
+/// Queues the link in `slot` where `waiting` links wait.
+pub(super) fn push(
+    queue: &mut BinaryHeap<Entry>,
+    waiting: u32,
+    slot: u32,
+    links: &Links,
+    side: Side,
+) {
+    if queue.len() > 2 * waiting as usize + STALE_MIN {
+        queue.retain(|entry| links.waits_as(entry.slot, entry.key, side));
+    }
+    queue.push(Entry {
+        key: links.order_key(slot, side),
+        slot,
+    });
 }
 
 impl Ord for Entry {

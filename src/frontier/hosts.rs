@@ -1,10 +1,12 @@
 //! The hosts of one crawl, and which of them are ready, waiting or away.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
 use super::domains::{Domain, Domains};
 use super::host_queue::{Entry, Host, Place};
 use super::links::{Links, OrderKey};
+use super::new_scores::Side;
+use super::switching::{Step, Switching};
 use crate::clock::Timestamp;
 use crate::url::HostKey;
 
@@ -22,6 +24,8 @@ pub(super) struct Hosts {
     caps: Caps,
     domains: Domains,
     counts: LinkCounts,
+    /// While a new epoch is put in force, host by host.
+    switching: Option<Switching>,
 }
 
 /// Pages and final failures, with what is leased, at most.
@@ -111,34 +115,82 @@ impl Hosts {
     /// The link in `slot` waits from now on.
     pub(super) fn link_waits(&mut self, slot: u32, links: &Links) {
         let number = links.get(slot).host;
+        let side = self.side(number);
         let host = self.get_mut(number);
         host.waiting += 1;
-        host.push(slot, links);
+        host.push(slot, links, side);
         *self.count_of_waiting(number) += 1;
+        self.link_moved_on_new_side(slot, links);
         self.settle(number);
     }
 
     /// The waiting link in `slot` has another key than before.
     pub(super) fn link_moved(&mut self, slot: u32, links: &Links) {
         let number = links.get(slot).host;
+        let side = self.side(number);
         let host = self.get_mut(number);
-        host.push(slot, links);
+        host.push(slot, links, side);
         // It may have been the best, and be so no longer.
-        host.drop_stale(links);
+        host.drop_stale(links, side);
         self.settle(number);
     }
 
-    /// The waiting links of the host have other keys than before: `entries` are all of them.
-    pub(super) fn requeue(&mut self, number: u32, entries: Vec<Entry>) {
-        self.get_mut(number).requeue(entries);
+    /// The waiting link in `slot` has another key than before on the side that its host is not yet on.
+    pub(super) fn link_moved_on_new_side(&mut self, slot: u32, links: &Links) {
+        if let Some(switching) = &mut self.switching {
+            let number = links.get(slot).host;
+            let waiting = self.all[number as usize].waiting;
+            switching.push(number, waiting, slot, links);
+        }
+    }
+
+    // What a new epoch changes.
+
+    /// The side that a host is on.
+    pub(super) fn side(&self, number: u32) -> Side {
+        match &self.switching {
+            Some(switching) if switching.has_switched(number) => Side::New,
+            _ => Side::Old,
+        }
+    }
+
+    pub(super) fn switching(&self) -> Option<&Switching> {
+        self.switching.as_ref()
+    }
+
+    /// Begins to change over to the new side, or ends it.
+    pub(super) fn set_switching(&mut self, switching: Option<Switching>) {
+        self.switching = switching;
+    }
+
+    /// What is to be done next to change over.
+    pub(super) fn next_step(&mut self, links: &Links) -> Step {
+        let hosts = self.len();
+        match &mut self.switching {
+            Some(switching) => switching.next(links.slots_end(), hosts),
+            None => Step::End,
+        }
+    }
+
+    /// Queues the link in `slot`, if one waits there, for the new side.
+    pub(super) fn gather(&mut self, slot: u32, links: &Links) {
+        if links.used(slot).is_some_and(|link| !link.is_leased) {
+            self.link_moved_on_new_side(slot, links);
+        }
+    }
+
+    /// The host goes by the new side from now on, of which `queue` is.
+    pub(super) fn exchange(&mut self, number: u32, queue: BinaryHeap<Entry>, links: &Links) {
+        self.get_mut(number).exchange(queue, links);
         self.settle(number);
     }
 
     /// A waiting link of the host has been removed from `links`.
     pub(super) fn link_struck_off(&mut self, number: u32, links: &Links) {
+        let side = self.side(number);
         let host = self.get_mut(number);
         host.waiting -= 1;
-        host.drop_stale(links);
+        host.drop_stale(links, side);
         *self.count_of_waiting(number) -= 1;
         self.settle(number);
     }
@@ -164,10 +216,11 @@ impl Hosts {
         links.get_mut(slot).is_leased = true;
         *self.count_of_waiting(number) -= 1;
         self.counts.leased += 1;
+        let side = self.side(number);
         let host = self.get_mut(number);
         host.waiting -= 1;
         host.leased += 1;
-        host.drop_stale(links);
+        host.drop_stale(links, side);
         self.count_in_domain(number, |domain| domain.leased += 1);
         self.settle(number);
     }

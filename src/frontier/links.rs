@@ -1,5 +1,6 @@
 //! The records of the links that wait or are leased, and the rules for their references and order.
 
+use super::new_scores::{NewScores, Side};
 use crate::booking::{Reference, Seq};
 use crate::url::UrlId;
 
@@ -114,13 +115,6 @@ impl Link {
         }
     }
 
-    pub(super) fn order_key(&self) -> OrderKey {
-        OrderKey {
-            worse: worse_of(self.priority),
-            first: self.first.halves(),
-        }
-    }
-
     /// Its place in the order that the baseline would have.
     pub(super) fn baseline_key(&self) -> OrderKey {
         OrderKey {
@@ -181,6 +175,11 @@ impl Link {
         true
     }
 
+    /// The event by which it became known.
+    pub(super) fn first_seen(&self) -> Seq {
+        self.first.unpack().seq
+    }
+
     /// Whether the link was first found there.
     pub(super) fn is_first(&self, reference: Reference) -> bool {
         self.first == PackedReference::of(reference)
@@ -204,6 +203,7 @@ impl Link {
 pub(super) struct Links {
     records: Vec<Link>,
     free: Vec<u32>,
+    pub(super) new_scores: NewScores,
 }
 
 impl Links {
@@ -234,12 +234,48 @@ impl Links {
             ..Link::new(UrlId(0), 0, NOWHERE, 0.0)
         };
         self.free.push(slot);
+        self.new_scores.take(slot);
         std::mem::replace(&mut self.records[slot as usize], gone)
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.records.len() - self.free.len()
+    }
+
+    /// Slots, in use or not.
+    pub(super) fn slots_end(&self) -> u32 {
+        u32::try_from(self.records.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The record in `slot`, if it is in use.
+    pub(super) fn used(&self, slot: u32) -> Option<&Link> {
+        let link = self.records.get(slot as usize)?;
+        (link.first != PackedReference::NONE).then_some(link)
+    }
+
+    /// What the link is worth to a host of that side.
+    pub(super) fn priority(&self, slot: u32, side: Side) -> f32 {
+        let new = match side {
+            Side::Old => None,
+            Side::New => self.new_scores.get(slot),
+        };
+        new.unwrap_or_else(|| self.get(slot).priority)
+    }
+
+    /// Its place in the order of a host of that side.
+    pub(super) fn order_key(&self, slot: u32, side: Side) -> OrderKey {
+        OrderKey {
+            worse: worse_of(self.priority(slot, side)),
+            first: self.get(slot).first.halves(),
+        }
+    }
+
+    /// The new score, if there is one, is what the link is worth from now on.
+    pub(super) fn settle_score(&mut self, slot: u32) {
+        if let Some(score) = self.new_scores.take(slot) {
+            self.get_mut(slot).priority = score;
+        }
     }
 
     /// The slots in use.
@@ -249,10 +285,9 @@ impl Links {
         used.map(|(slot, _)| slot).collect()
     }
 
-    /// Whether the link in `slot` waits with just this key.
-    pub(super) fn waits_as(&self, slot: u32, key: OrderKey) -> bool {
-        let link = self.get(slot);
-        !link.is_leased && link.order_key() == key
+    /// Whether the link in `slot` waits with just this key at a host of that side.
+    pub(super) fn waits_as(&self, slot: u32, key: OrderKey, side: Side) -> bool {
+        !self.get(slot).is_leased && self.order_key(slot, side) == key
     }
 }
 

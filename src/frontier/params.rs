@@ -119,6 +119,9 @@ pub struct FrontierParams {
     pub pages_per_domain_max: Option<u64>,
     /// References kept for one link: the first, the best, then the earliest (DESIGN.md 4.4).
     pub references_max: usize,
+    /// Waiting links at most, held ones included; when there are more, the least promising go
+    /// ([`surplus`](super::Frontier::surplus)).
+    pub links_max: Option<u64>,
     /// This crawl's own delay between two requests to a host.
     pub delay: Duration,
     /// Requests at once, and a delay, to all hosts behind one address together.

@@ -8,7 +8,7 @@ use super::baseline_queue::BaselineQueue;
 use super::hosts::{Caps, Hosts};
 use super::known::{Known, KnownUrls};
 use super::lease::{Lease, Next};
-use super::links::{Links, checked_priority};
+use super::links::{Links, OrderKey, checked_priority};
 use super::params::FrontierParams;
 use super::returns::{Returned, Returns};
 use super::{Held, HostCalendar, HostLease};
@@ -115,6 +115,7 @@ impl Frontier {
     }
 
     pub(super) fn lease_of(&mut self, slot: u32, host: HostLease, now: Timestamp) -> Lease {
+        let priority = self.priority_of(slot);
         let link = self.links.get(slot);
         self.leases += 1;
         Lease {
@@ -123,7 +124,7 @@ impl Frontier {
             references: link.references(),
             depth: link.depth,
             is_seed: link.is_seed,
-            priority: link.priority,
+            priority,
             requests: link.requests(),
             hops: link.hops,
             host,
@@ -161,16 +162,32 @@ impl Frontier {
         lease.priority = checked_priority(priority);
         let link = self.links.get_mut(slot);
         link.priority = lease.priority;
-        let key = link.order_key();
+        let host = link.host;
+        if self.is_switching() {
+            self.links.new_scores.replace(slot, lease.priority);
+        }
+        let key = self.key_of(slot);
         // Its own host is away with this lease, so a better link of that host does not show yet.
         let best = self.hosts.best_ready_key();
-        let best_here = self.hosts.get(link.host).best();
+        let best_here = self.hosts.get(host).best();
         if [best, best_here].iter().flatten().any(|other| *other < key) {
             self.return_link(slot);
             lease.host.release_unasked();
             return Ok(());
         }
         Err(lease)
+    }
+
+    /// What a link is worth at this moment.
+    pub(super) fn priority_of(&self, slot: u32) -> f32 {
+        let side = self.hosts.side(self.links.get(slot).host);
+        self.links.priority(slot, side)
+    }
+
+    /// Its place in the order.
+    pub(super) fn key_of(&self, slot: u32) -> OrderKey {
+        let side = self.hosts.side(self.links.get(slot).host);
+        self.links.order_key(slot, side)
     }
 
     /// If the link is leased, it waits again.

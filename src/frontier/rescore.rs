@@ -1,28 +1,25 @@
-//! New priorities under a new epoch: gathered beside the old ones, then put in force together.
+//! New priorities under a new epoch: gathered beside the old ones, then put in force host by host.
+//!
+//! Until the scores are complete every host goes by the old ones. Then the hosts change over, in the
+//! order in which they were first met: one that has goes by new scores alone, one that has not by old ones
+//! alone, so that each order has a name. Hosts are compared with each other by the best link of each, of
+//! whichever epoch: both scores are log odds of relevance, and the change takes some seconds at a million
+//! links.
 
-use super::host_queue::Entry;
 use super::known::Known;
 use super::links::checked_priority;
+use super::new_scores::Side;
 use super::params::Combine;
 use super::queue::Frontier;
+use super::switching::{Step, Switching};
 use crate::booking::{Reference, Seq};
 use crate::url::UrlId;
 
-/// New scores, not yet in force.
-#[derive(Debug, Default)]
-pub struct Rescoring {
-    /// By slot.
-    scores: Vec<Option<Scored>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Scored {
-    whose: UrlId,
-    score: f32,
-    /// The pages whose scores these are, and the last of them.
-    pages: u32,
-    last: Seq,
-}
+/// What the steps of a change cost, against each other: queueing a link, exchanging the queues of a host,
+/// taking a new score for the only one.
+const GATHER: usize = 4;
+const SWITCH: usize = 8;
+const SETTLE: usize = 1;
 
 impl Frontier {
     /// Whether the link is open, so that a score of it matters.
@@ -30,70 +27,94 @@ impl Frontier {
         matches!(self.known.get(id), Some(Known::Open(_)))
     }
 
-    /// The new score that the link at `reference` gives its target; one that is not open is passed over.
+    /// Begins to gather new scores; those that are gathered already are forgotten.
+    ///
+    /// While hosts [change over](Self::is_switching) it does nothing: bring that to its end first.
+    pub fn begin_rescoring(&mut self) {
+        if !self.is_switching() {
+            (self.links.new_scores).begin(self.links.slots_end() as usize);
+        }
+    }
+
+    /// The new score that the link at `reference` gives its target; one that is not open is passed over, and
+    /// all are while hosts [change over](Self::is_switching).
     ///
     /// Where the first page alone counts ([`Combine::First`](super::Combine)), only that page's does.
-    pub fn rescore(&self, rescoring: &mut Rescoring, id: UrlId, reference: Reference, score: f32) {
+    pub fn rescore(&mut self, id: UrlId, reference: Reference, score: f32) {
         let Some(Known::Open(slot)) = self.known.get(id) else {
             return;
         };
-        if self.params.combine == Combine::First && !self.links.get(slot).is_first(reference) {
+        let combine = self.params.combine;
+        if self.is_switching() {
             return;
         }
-        let slot = slot as usize;
-        if rescoring.scores.len() <= slot {
-            rescoring.scores.resize(slot + 1, None);
+        if combine == Combine::First && !self.links.get(slot).is_first(reference) {
+            return;
         }
         let score = checked_priority(score);
-        let combine = self.params.combine;
-        let entry = &mut rescoring.scores[slot];
-        match entry.as_mut().filter(|entry| entry.whose == id) {
-            // Of the links of one page to it the first one counts.
-            Some(entry) if combine.counts_each() && entry.last == reference.seq => {}
-            Some(entry) => {
-                entry.pages = entry.pages.saturating_add(1);
-                entry.last = reference.seq;
-                entry.score = combine.of(entry.score, score, entry.pages);
-            }
-            None => {
-                *entry = Some(Scored {
-                    whose: id,
-                    score,
-                    pages: 1,
-                    last: reference.seq,
-                });
-            }
+        (self.links.new_scores).add(slot, reference.seq, score, combine);
+    }
+
+    /// Whether hosts are changing over to the new scores.
+    pub fn is_switching(&self) -> bool {
+        self.hosts.switching().is_some()
+    }
+
+    /// The share of the hosts that go by the new scores; `None` if no change is on its way.
+    pub fn switched(&self) -> Option<f64> {
+        let switching = self.hosts.switching()?;
+        Some(switching.share(self.hosts.len()))
+    }
+
+    /// Puts the new scores in force, by `steps` steps of some 50 ns; true if all is done. A link without a
+    /// new score keeps the priority that it had.
+    pub fn switch(&mut self, steps: usize) -> bool {
+        if !self.is_switching() {
+            self.hosts.set_switching(Some(Switching::default()));
         }
+        let mut left = steps;
+        loop {
+            let step = match self.hosts.next_step(&self.links) {
+                Step::Gather(slot) => {
+                    self.hosts.gather(slot, &self.links);
+                    GATHER
+                }
+                Step::Switch(number, queue) => {
+                    self.hosts.exchange(number, queue, &self.links);
+                    SWITCH
+                }
+                Step::Settle(slot) => {
+                    self.links.settle_score(slot);
+                    SETTLE
+                }
+                Step::End => {
+                    self.hosts.set_switching(None);
+                    self.links.new_scores.end();
+                    return true;
+                }
+            };
+            let Some(rest) = left.checked_sub(step) else {
+                return false;
+            };
+            left = rest;
+        }
+    }
+
+    /// Whether one of the best `k` links goes by a score from before event `since`, which began the epoch
+    /// that new scores are gathered for or put in force.
+    pub fn are_behind(&self, k: usize, since: Seq) -> bool {
+        let mut best = self.best_slots(k).into_iter();
+        best.any(|slot| {
+            let link = self.links.get(slot);
+            self.hosts.side(link.host) == Side::Old && link.first_seen() < since
+        })
     }
 
     /// The priority of each waiting link that may be fetched or is held, in no order.
     pub fn priorities(&self) -> impl Iterator<Item = f32> + '_ {
-        let links = self
-            .links
-            .slots()
-            .into_iter()
-            .map(|slot| self.links.get(slot));
-        links
-            .filter(|link| !link.is_leased)
-            .map(|link| link.priority)
-    }
-
-    /// Puts the new scores in force. A link without one keeps the priority that it had.
-    pub fn put_in_force(&mut self, rescoring: &Rescoring) {
-        let mut queues: Vec<Vec<Entry>> = vec![Vec::new(); self.hosts.len()];
-        for slot in self.links.slots() {
-            let link = self.links.get_mut(slot);
-            if let Some(Some(scored)) = rescoring.scores.get(slot as usize)
-                && scored.whose == link.id
-            {
-                link.priority = scored.score;
-            }
-            if !link.is_leased {
-                queues[link.host as usize].push(Entry::of(slot, link.order_key()));
-            }
-        }
-        for (number, queue) in (0..).zip(queues) {
-            self.hosts.requeue(number, queue);
-        }
+        let slots = self.links.slots().into_iter();
+        slots
+            .filter(|slot| !self.links.get(*slot).is_leased)
+            .map(|slot| self.priority_of(slot))
     }
 }

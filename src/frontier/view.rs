@@ -138,24 +138,26 @@ impl Frontier {
     /// The best `k` waiting links, best first, as they would come if no host had to wait (held links
     /// would not come). Looks at every host, and at the whole queues of at most `k`.
     pub fn head(&self, k: usize, now: Timestamp) -> Vec<WaitingLink> {
+        let best = self.best_slots(k).into_iter();
+        best.map(|slot| self.show(self.links.get(slot), slot, now))
+            .collect()
+    }
+
+    /// The slots of these links.
+    pub(super) fn best_slots(&self, k: usize) -> Vec<u32> {
         // A link among the best k stands at a host whose best link is among the best k hosts'.
-        let mut hosts: Vec<_> = (self.hosts.iter())
-            .filter(|host| !host.is_capped)
-            .filter_map(|host| Some((host.best()?, host)))
+        let mut hosts: Vec<_> = ((0..).zip(self.hosts.iter()))
+            .filter(|(_, host)| !host.is_capped)
+            .filter_map(|(number, host)| Some((host.best()?, number)))
             .collect();
         keep_best(&mut hosts, k, |(key, _)| *key);
         let mut best: Vec<(OrderKey, u32)> = Vec::new();
-        for (_, host) in hosts {
-            best.extend(host.waiting_links(&self.links));
-            if self.params.combine.counts_each() {
-                best.sort_unstable();
-                best.dedup();
-            }
-            keep_best(&mut best, k, |(key, _)| *key);
+        for (_, number) in hosts {
+            let side = self.hosts.side(number);
+            best.extend(self.hosts.get(number).waiting_links(&self.links, side));
+            keep_best_once(&mut best, k);
         }
-        best.into_iter()
-            .map(|(_, slot)| self.show(self.links.get(slot), now))
-            .collect()
+        best.into_iter().map(|(_, slot)| slot).collect()
     }
 
     /// What is known of a URL; `None` if nothing.
@@ -168,7 +170,7 @@ impl Frontier {
                 if link.is_leased {
                     (LinkState::Leased, None)
                 } else {
-                    (LinkState::Waiting, Some(self.show(link, now)))
+                    (LinkState::Waiting, Some(self.show(link, slot, now)))
                 }
             }
         };
@@ -194,7 +196,7 @@ impl Frontier {
         let urls = (self.known.sorted().into_iter())
             .map(|(id, known)| {
                 let image = match known {
-                    Known::Open(slot) => UrlImage::Waiting(self.picture(self.links.get(slot))),
+                    Known::Open(slot) => UrlImage::Waiting(self.picture(slot)),
                     Known::Fetched(seq) => UrlImage::Fetched(seq),
                     Known::Refused { refusal, seq, .. } => UrlImage::Refused(refusal, seq),
                 };
@@ -213,10 +215,11 @@ impl Frontier {
         FrontierImage { urls, hosts }
     }
 
-    fn picture(&self, link: &Link) -> WaitingImage {
+    fn picture(&self, slot: u32) -> WaitingImage {
+        let link = self.links.get(slot);
         WaitingImage {
             host: self.hosts.get(link.host).key.clone(),
-            priority: link.priority,
+            priority: self.priority_of(slot),
             references: link.references(),
             parents: link.parents,
             depth: link.depth,
@@ -226,11 +229,11 @@ impl Frontier {
         }
     }
 
-    fn show(&self, link: &Link, now: Timestamp) -> WaitingLink {
+    fn show(&self, link: &Link, slot: u32, now: Timestamp) -> WaitingLink {
         WaitingLink {
             id: link.id,
             host: self.hosts.get(link.host).key.clone(),
-            priority: link.priority,
+            priority: self.priority_of(slot),
             references: link.references(),
             parents: link.parents,
             depth: link.depth,
@@ -249,6 +252,26 @@ impl Frontier {
             None => WhyWaiting::Ready,
         }
     }
+}
+
+/// Leaves the `k` smallest, in order, each once.
+fn keep_best_once(all: &mut Vec<(OrderKey, u32)>, k: usize) {
+    // Few come twice: seldom are more than twice `k` looked at.
+    let width = k.saturating_mul(2);
+    if all.len() > width && width > 0 {
+        all.select_nth_unstable(width - 1);
+        let mut best = all[..width].to_vec();
+        best.sort_unstable();
+        best.dedup();
+        if best.len() >= k {
+            best.truncate(k);
+            *all = best;
+            return;
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all.truncate(k);
 }
 
 /// Leaves the `k` smallest by `key`, in order.

@@ -188,6 +188,7 @@ fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
         pages_per_host_max: None,
         pages_per_domain_max: None,
         references_max: 8,
+        links_max: None,
         delay: Duration::ZERO,
         per_address: HOSTS_PER_ADDRESS,
         keeps_baseline: false,

@@ -2,9 +2,9 @@
 
 use super::{DecodeError, learned};
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
-    Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
-    Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, EvictedEvent, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept,
+    LeaseFacts, Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink,
+    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -61,6 +61,10 @@ pub(super) fn event(kind: Kind) -> Result<Event, DecodeError> {
         }),
         Kind::SpecChange(spec) => Event::SpecChange(spec),
         Kind::Readmitted(record) => Event::Readmitted(readmitted(record)?),
+        Kind::Evicted(record) => Event::Evicted(EvictedEvent {
+            links: record.targets.into_iter().map(UrlId).collect(),
+            at: Timestamp(record.at_ms),
+        }),
         Kind::Feedback(record) => Event::Feedback(feedback(&record)?),
         Kind::Epoch(record) => Event::Epoch(learned::epoch(record)?),
         Kind::State(record) => Event::State(StateEvent {

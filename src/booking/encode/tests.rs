@@ -7,9 +7,9 @@ use prost::Message;
 
 use super::{DecodeError, decode, encode};
 use crate::booking::{
-    CrawlState, Event, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept, LeaseFacts,
-    Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink, RedirectBooking,
-    Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
+    CrawlState, Event, EvictedEvent, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept,
+    LeaseFacts, Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink,
+    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -206,6 +206,10 @@ fn happening() -> impl Strategy<Value = Event> {
             at,
         })
     });
+    let evicted = (vec(any::<u64>(), 0..5), moment()).prop_map(|(links, at)| {
+        let links = links.into_iter().map(UrlId).collect();
+        Event::Evicted(EvictedEvent { links, at })
+    });
     let mark = (any::<u64>(), option::of(any::<u16>()));
     let mark = mark.prop_map(|(page, class)| Mark {
         page: Seq(page),
@@ -213,7 +217,7 @@ fn happening() -> impl Strategy<Value = Event> {
     });
     let feedback = (vec(mark, 0..5), any::<u64>(), moment())
         .prop_map(|(marks, version, at)| Event::Feedback(FeedbackEvent { marks, version, at }));
-    prop_oneof![facts, seeds, spec, state, readmitted, feedback]
+    prop_oneof![facts, seeds, spec, state, readmitted, evicted, feedback]
 }
 
 proptest! {

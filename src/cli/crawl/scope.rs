@@ -200,6 +200,14 @@ pub(super) struct LimitArgs {
     /// Links taken from one page [default: 5000]
     #[arg(long, value_name = "N")]
     links_per_page: Option<u32>,
+
+    /// Keep so many waiting links at most; the least promising go (0: no bound) [default: 0]
+    #[arg(long, value_name = "N")]
+    links_waiting: Option<u64>,
+
+    /// The same in bytes of memory, at some 128 a link (0: no bound) [default: 0]
+    #[arg(long, value_name = "BYTES")]
+    links_waiting_bytes: Option<u64>,
 }
 
 impl LimitArgs {
@@ -223,5 +231,8 @@ impl LimitArgs {
         put_small(&mut limits.robots_tries_max, self.robots_tries);
         put_small(&mut limits.requests_per_address_max, self.per_address);
         put_small(&mut limits.links_per_page_max, self.links_per_page);
+        limits.links_waiting_max = self.links_waiting.or(limits.links_waiting_max);
+        limits.links_waiting_bytes_max =
+            (self.links_waiting_bytes).or(limits.links_waiting_bytes_max);
     }
 }

@@ -166,6 +166,12 @@ fn epoch(crawl: &v1::Crawl) -> String {
             crawl.epoch_of_order,
             share * 100.0
         );
+        if let Some(share) = crawl.reordered {
+            words = format!("{words}, {:.0} % of the hosts reordered", share * 100.0);
+        }
+        if let Some(oldest) = crawl.epoch_oldest {
+            words = format!("{words}; the oldest score among the best 1,000 is of epoch {oldest}");
+        }
     }
     if let Some(share) = crawl.retrained {
         words = format!("{words}; retraining, {:.0} % learned", share * 100.0);

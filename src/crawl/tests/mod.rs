@@ -1,5 +1,6 @@
 //! The engine at work on scripted webs: what the tests need to set one up and to look at its log.
 
+mod bounded;
 mod copies;
 mod delays;
 mod ends;
@@ -19,6 +20,7 @@ mod sitemaps;
 mod starts;
 mod steering;
 mod support;
+mod sweeping;
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};

@@ -149,6 +149,7 @@ fn what_robots_and_guard_refuse_stays_refused() {
         (Refusal::Trap, false),
         (Refusal::Copy, false),
         (Refusal::Prefix, false),
+        (Refusal::Evicted, false),
     ] {
         let mut crawl = Crawl::new(params());
         crawl.seed(&["a/1", "b/1"], 1.0);

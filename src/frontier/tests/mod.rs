@@ -1,18 +1,20 @@
 //! Tests of the frontier, and the small crawl that they drive.
 
 mod calendar;
+mod evict;
 mod fold;
 mod model;
 mod order;
 mod random;
 mod rescore;
+mod switching;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
 use crate::booking::{
-    Event, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
+    Event, EvictedEvent, FailureBooking, HostFacts, Judgement, LeaseFacts, LinkFact, PageBooking,
     ReadmittedEvent, ReadmittedLink, RedirectBooking, Reference, Refusal, RefusedBooking,
     SeedsEvent, Seq,
 };
@@ -25,6 +27,7 @@ pub(super) fn params() -> FrontierParams {
         pages_per_host_max: None,
         pages_per_domain_max: None,
         references_max: 8,
+        links_max: None,
         delay: Duration::from_secs(1),
         per_address: HOSTS_PER_ADDRESS,
         keeps_baseline: false,

@@ -155,6 +155,13 @@ impl Model {
                     }
                 }
             }
+            Event::Evicted(event) => {
+                for id in &event.links {
+                    if let Some(url @ Url::Open(_)) = self.urls.get_mut(id) {
+                        *url = Url::Refused(Refusal::Evicted, seq, false);
+                    }
+                }
+            }
             Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
         }
     }

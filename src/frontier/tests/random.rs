@@ -22,6 +22,7 @@ enum Step {
     Lose(usize),
     Refuse(usize, bool),
     Readmit(Vec<(usize, i8)>),
+    Evict(Vec<usize>),
     HostFacts(usize, i64),
     Wait(i64),
     Spec(Option<u64>, u64),
@@ -41,6 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..9_usize).prop_map(Step::Lose),
         1 => (0..24_usize, any::<bool>()).prop_map(|(u, lasting)| Step::Refuse(u, lasting)),
         1 => prop::collection::vec((0..24_usize, any::<i8>()), 0..9).prop_map(Step::Readmit),
+        1 => prop::collection::vec(0..24_usize, 0..9).prop_map(Step::Evict),
         1 => (0..4_usize, 0..3_000_i64).prop_map(|(h, ms)| Step::HostFacts(h, ms)),
         6 => (0..1_500_i64).prop_map(Step::Wait),
         1 => (prop::option::of(0..6_u64), 0..2_000_u64).prop_map(|(cap, ms)| Step::Spec(cap, ms)),
@@ -313,6 +315,12 @@ impl Driven {
                 at: now,
             })),
             Step::Readmit(links) => Some(readmitted(links, now)),
+            Step::Evict(numbers) => {
+                let ids = numbers.iter().map(|number| url(&short(*number)).id());
+                let waits = |id: &UrlId| matches!(self.model.urls.get(id), Some(Url::Open(open)) if !open.is_leased);
+                let links = ids.filter(waits).collect();
+                Some(Event::Evicted(EvictedEvent { links, at: now }))
+            }
             Step::HostFacts(number, wait) => {
                 let key = host(HOSTS[*number]);
                 let next_at = Timestamp(now.0 + wait);

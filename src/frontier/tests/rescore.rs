@@ -2,14 +2,15 @@
 
 use super::*;
 
-fn rescored(crawl: &Crawl, scores: &[(&str, Reference, f32)]) -> Rescoring {
-    let mut rescoring = Rescoring::default();
+fn rescore(crawl: &mut Crawl, scores: &[(&str, Reference, f32)]) {
+    crawl.frontier.begin_rescoring();
     for (link, reference, score) in scores {
-        crawl
-            .frontier
-            .rescore(&mut rescoring, url(link).id(), *reference, *score);
+        crawl.frontier.rescore(url(link).id(), *reference, *score);
     }
-    rescoring
+}
+
+fn put_in_force(crawl: &mut Crawl) {
+    assert!(crawl.frontier.switch(usize::MAX));
 }
 
 #[test]
@@ -18,9 +19,9 @@ fn the_new_order_is_in_force_at_once_and_for_all() {
     crawl.seed(&["a/1", "a/2", "b/1", "c/1"], 1.0);
     let new = [("a/1", -1.0), ("a/2", 3.0), ("b/1", 2.0), ("b/1", 0.0)];
     let new = new.map(|(link, score)| (link, at(1, 0), score));
-    let rescoring = rescored(&crawl, &new);
+    rescore(&mut crawl, &new);
     assert_eq!(crawl.frontier.counts(crawl.now).waiting, 4);
-    crawl.frontier.put_in_force(&rescoring);
+    put_in_force(&mut crawl);
     assert_eq!(crawl.frontier.counts(crawl.now).waiting, 4);
     // b/1 goes by the better of its two scores; c/1 was not scored and keeps what it had.
     crawl.params.delay = Duration::ZERO;
@@ -34,8 +35,8 @@ fn what_is_not_open_is_passed_over() {
     crawl.seed(&["a/1"], 1.0);
     assert!(crawl.frontier.is_open(url("a/1").id()));
     assert!(!crawl.frontier.is_open(url("b/1").id()));
-    let rescoring = rescored(&crawl, &[("b/1", at(1, 0), 9.0)]);
-    crawl.frontier.put_in_force(&rescoring);
+    rescore(&mut crawl, &[("b/1", at(1, 0), 9.0)]);
+    put_in_force(&mut crawl);
     assert_eq!(crawl.drain(), ["a/1"]);
 }
 
@@ -43,12 +44,12 @@ fn what_is_not_open_is_passed_over() {
 fn a_score_is_never_given_to_a_link_that_took_the_place_of_another() {
     let mut crawl = Crawl::new(params());
     crawl.seed(&["a/1"], 1.0);
-    let rescoring = rescored(&crawl, &[("a/1", at(1, 0), 9.0)]);
+    rescore(&mut crawl, &[("a/1", at(1, 0), 9.0)]);
     // a/1 is fetched while the sweep goes on; the next link may get its slot.
     assert_eq!(crawl.drain(), ["a/1"]);
     crawl.seed(&["b/1"], 1.0);
     crawl.seed(&["c/1"], 2.0);
-    crawl.frontier.put_in_force(&rescoring);
+    put_in_force(&mut crawl);
     assert_eq!(crawl.drain(), ["c/1", "b/1"]);
 }
 
@@ -75,14 +76,14 @@ fn a_mean_is_that_of_all_pages_and_may_fall() {
         ("t/1", at(2, 2), 99.0),
         ("t/1", at(3, 0), 0.0),
     ];
-    let rescoring = rescored(&crawl, &scores);
+    rescore(&mut crawl, &scores);
     crawl.params.delay = Duration::ZERO;
     crawl.frontier.set_params(crawl.params);
     // t/2 has 3, and t/1 has fallen from 4 to 1.
     assert_eq!(crawl.frontier.head(9, crawl.now).len(), 2);
     let head = crawl.frontier.head(1, crawl.now);
     assert_eq!(head[0].id, url("t/2").id());
-    crawl.frontier.put_in_force(&rescoring);
+    put_in_force(&mut crawl);
     assert_eq!(crawl.drain(), ["t/1", "t/2"]);
 }
 
@@ -94,7 +95,7 @@ fn where_the_first_page_alone_counts_another_page_does_not() {
     });
     crawl.seed(&["a/1", "b/1"], 1.0);
     let scores = [("b/1", at(1, 1), 0.5), ("b/1", at(7, 0), 9.0)];
-    let rescoring = rescored(&crawl, &scores);
-    crawl.frontier.put_in_force(&rescoring);
+    rescore(&mut crawl, &scores);
+    put_in_force(&mut crawl);
     assert_eq!(crawl.drain(), ["a/1", "b/1"]);
 }

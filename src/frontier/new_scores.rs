@@ -1,0 +1,89 @@
+//! What the waiting links are worth under a new epoch, beside what they were worth before.
+
+use super::params::Combine;
+use crate::booking::Seq;
+
+/// Which of a link's two priorities counts: while a new epoch is put in force, a host goes by the one
+/// or by the other, never by both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Old,
+    New,
+}
+
+/// New scores by slot: 12 bytes a link, and none when nothing is rescored.
+#[derive(Debug, Default)]
+pub(super) struct NewScores(Vec<Scored>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Scored {
+    score: f32,
+    /// The pages whose scores these are; 0 if there is none.
+    pages: u32,
+    /// The lower half of the number of the last of them.
+    last: u32,
+}
+
+impl NewScores {
+    /// Forgets all of them and makes room for `slots`.
+    pub(super) fn begin(&mut self, slots: usize) {
+        self.0.clear();
+        self.0.resize(slots, Scored::default());
+    }
+
+    /// Forgets all of them, with their memory.
+    pub(super) fn end(&mut self) {
+        self.0 = Vec::new();
+    }
+
+    pub(super) fn get(&self, slot: u32) -> Option<f32> {
+        let scored = self.0.get(slot as usize)?;
+        (scored.pages > 0).then_some(scored.score)
+    }
+
+    /// Takes in what page `seq` says of the link.
+    pub(super) fn add(&mut self, slot: u32, seq: Seq, score: f32, combine: Combine) {
+        let at = slot as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, Scored::default());
+        }
+        let scored = &mut self.0[at];
+        let last = lower_half(seq);
+        if scored.pages == 0 {
+            *scored = Scored {
+                score,
+                pages: 1,
+                last,
+            };
+        // Of the links of one page to it the first one counts.
+        } else if !(combine.counts_each() && scored.last == last) {
+            scored.pages = scored.pages.saturating_add(1);
+            scored.last = last;
+            scored.score = combine.of(scored.score, score, scored.pages);
+        }
+    }
+
+    /// Replaces a score that there is.
+    pub(super) fn replace(&mut self, slot: u32, score: f32) {
+        if let Some(scored) = self.0.get_mut(slot as usize)
+            && scored.pages > 0
+        {
+            scored.score = score;
+        }
+    }
+
+    /// Takes the score out.
+    pub(super) fn take(&mut self, slot: u32) -> Option<f32> {
+        let score = self.get(slot)?;
+        self.0[slot as usize] = Scored::default();
+        Some(score)
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "enough to tell a page from the ones before it"
+)]
+fn lower_half(seq: Seq) -> u32 {
+    seq.0 as u32
+}
