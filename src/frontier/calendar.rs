@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::returns::{Returned, Returns};
+use super::spacing::Spacing;
 use crate::clock::{Clock, Timestamp};
 use crate::url::HostKey;
 
@@ -15,29 +16,6 @@ const INSERTS_BETWEEN_SWEEPS: u32 = 10_000;
 /// A host that nobody leases, whose next time is past and whose last request ended this long ago is
 /// forgotten. It has to be longer than any crawl's delay.
 const FORGET_AFTER: Duration = Duration::from_hours(24);
-
-/// One address is asked so many times at once at most, unless a crawl says otherwise, and so many times
-/// a delay: as if no more than so many hosts stood behind it, however many do.
-pub const HOSTS_PER_ADDRESS: u32 = 4;
-
-/// The distance that a crawl keeps; of a delay alone, with [`HOSTS_PER_ADDRESS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spacing {
-    /// Between two requests to a host.
-    pub delay: Duration,
-    /// All hosts behind one address together are asked so many times at once, and so many times a delay;
-    /// 0 is taken for 1.
-    pub per_address: u32,
-}
-
-impl From<Duration> for Spacing {
-    fn from(delay: Duration) -> Self {
-        Self {
-            delay,
-            per_address: HOSTS_PER_ADDRESS,
-        }
-    }
-}
 
 /// A moment before all others.
 const NEVER: Timestamp = Timestamp(i64::MIN);
