@@ -267,18 +267,18 @@ fn measure(pages: u64) {
     std::thread::scope(|scope| {
         let running = scope.spawn(|| runtime.block_on(engine.run()));
         runtime.block_on(async {
-            handle.set_state(CrawlState::Paused, "bench").await.unwrap();
-            print("paused, cold", &retrain(&handle, &clock).await.unwrap());
-            print("paused, warm", &retrain(&handle, &clock).await.unwrap());
+            // A finished crawl goes on only with a larger budget.
             let more = v1::UpdateCrawlRequest {
                 budget: Some(pages * 100),
                 ..Default::default()
             };
             handle.update(more).await.unwrap();
-            handle
-                .set_state(CrawlState::Running, "bench")
-                .await
-                .unwrap();
+            let enter = |state| handle.set_state(state, "bench");
+            enter(CrawlState::Running).await.unwrap();
+            enter(CrawlState::Paused).await.unwrap();
+            print("paused, cold", &retrain(&handle, &clock).await.unwrap());
+            print("paused, warm", &retrain(&handle, &clock).await.unwrap());
+            enter(CrawlState::Running).await.unwrap();
             print("crawling", &retrain(&handle, &clock).await.unwrap());
             handle.shutdown().await;
         });
