@@ -93,7 +93,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
     crawl_otherwise(&mut client, &args, &web, &model).await?;
     let names = ["breadth-first", "baseline", "auto"].map(str::to_owned);
-    let curves = curves(&mut client, &names, 0).await?;
+    let curves = curves(&mut client, &names, 0, false).await?;
     daemon.stop()?;
     serving.abort();
 

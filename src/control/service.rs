@@ -219,8 +219,13 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
     type GetLossStream = Streamed<v1::LossPoint>;
 
     async fn get_loss(&self, request: Request<v1::GetLossRequest>) -> Answer<Self::GetLossStream> {
-        let v1::GetLossRequest { name, points_max } = request.into_inner();
-        let points = self.crawl(&name).await?.loss(points_max as usize).await;
+        let v1::GetLossRequest {
+            name,
+            points_max,
+            copies_lost,
+        } = request.into_inner();
+        let crawl = self.crawl(&name).await?;
+        let points = crawl.loss(points_max as usize, copies_lost).await;
         let points = points.map_err(|error| of_crawl(&error))?;
         let points = points.into_iter().map(|point| {
             Ok(v1::LossPoint {

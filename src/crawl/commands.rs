@@ -52,8 +52,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Command::Explain(id, reply) => {
                 let _ = reply.send(self.explain(id).map_err(CrawlError::Store));
             }
-            Command::Loss(points_max, reply) => {
-                let _ = reply.send(Ok(self.progress.curve.points(points_max)));
+            Command::Loss(points_max, copies_lost, reply) => {
+                let progress = &self.progress;
+                let curve = if copies_lost {
+                    &progress.distinct
+                } else {
+                    &progress.curve
+                };
+                let _ = reply.send(Ok(curve.points(points_max)));
             }
             Command::Learners(reply) => {
                 let _ = reply.send(Ok(self.learners_report()));

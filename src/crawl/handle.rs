@@ -56,7 +56,7 @@ pub(super) enum Command {
     Head(usize, Reply<Vec<WaitingLink>>),
     Lookup(UrlId, Reply<Option<KnownLink>>),
     Explain(UrlId, Reply<Option<LinkReasons>>),
-    Loss(usize, Reply<Vec<LossPoint>>),
+    Loss(usize, bool, Reply<Vec<LossPoint>>),
     Learners(Reply<v1::GetLearnersResponse>),
     Feedback(Box<v1::FeedbackRequest>, Reply<v1::FeedbackResponse>),
     Critic(Reply<Arc<dyn PageJudge>>),
@@ -195,12 +195,16 @@ impl Handle {
         self.ask(move |reply| Command::Explain(id, reply)).await
     }
 
-    /// L(n) at about `points_max` places (0: at all).
+    /// L(n) at about `points_max` places (0: at all), copies counted as lost if `copies_lost`.
     ///
     /// # Errors
     /// As [`Handle::status`].
-    pub async fn loss(&self, points_max: usize) -> Result<Vec<LossPoint>, CrawlError> {
-        self.ask(move |reply| Command::Loss(points_max, reply))
+    pub async fn loss(
+        &self,
+        points_max: usize,
+        copies_lost: bool,
+    ) -> Result<Vec<LossPoint>, CrawlError> {
+        self.ask(move |reply| Command::Loss(points_max, copies_lost, reply))
             .await
     }
 

@@ -134,8 +134,8 @@ pub struct Progress {
     pub copies: u64,
     /// Pages with nearly the text of a page booked before, copies left out.
     pub near_copies: u64,
-    /// The sum of R over both: what L(n) would be more, were they counted as lost.
-    pub loss_of_copies: f64,
+    /// L(n) with both counted as lost: what is had already is worth nothing.
+    pub distinct: LossCurve,
     /// Failures by cause, those to be tried again and unreachable robots.txt files included.
     pub failures_by_cause: BTreeMap<String, u64>,
     /// Links not taken in or struck off, by reason.
@@ -164,9 +164,8 @@ impl Progress {
             } => {
                 self.copies += u64::from(*is_copy);
                 self.near_copies += u64::from(*is_near_copy);
-                if *is_copy || *is_near_copy {
-                    self.loss_of_copies += f64::from(*relevance);
-                }
+                let is_had = *is_copy || *is_near_copy;
+                self.distinct.push(if is_had { 0.0 } else { *relevance });
                 self.curve.push(*relevance);
                 self.pages += 1;
                 self.relevant += u64::from(*relevance >= 0.5);
@@ -188,6 +187,7 @@ impl Progress {
                 *self.failures_by_cause.entry(cause.clone()).or_default() += 1;
                 if *is_final {
                     self.curve.push(0.0);
+                    self.distinct.push(0.0);
                     self.failures += 1;
                     self.last_at = Some(*at);
                 }

@@ -69,7 +69,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 .collect(),
             copies: progress.copies,
             near_copies: progress.near_copies,
-            loss_with_copies: progress.curve.loss() + progress.loss_of_copies,
+            loss_with_copies: progress.distinct.loss(),
             epoch: self.learning.epochs.number(),
             epoch_of_order: self.learning.epochs.ordered_by(),
             rescored: self.learning.swept(),

@@ -99,6 +99,7 @@ impl Scope {
             urls: UrlRules {
                 keeps_tracking: scope.keep_tracking,
                 sorts_query: scope.sort_query,
+                capital_escapes: scope.capital_escapes,
             },
             follow_traps: scope.follow_traps,
             follows_copies: scope.follow_copies,

@@ -54,6 +54,8 @@ pub struct Fetched {
     pub is_example: bool,
     /// It lies on a host that no seed lies on.
     pub is_elsewhere: bool,
+    /// It is a copy of one that was fetched before, or nearly.
+    pub is_copy: bool,
 }
 
 impl Entry {
@@ -70,6 +72,15 @@ impl Entry {
             loss += 1.0 - f64::from(relevance);
         }
         (count, loss)
+    }
+
+    /// What the first `n` fetches lost if copies count as lost.
+    pub fn loss_distinct(&self, n: u64) -> f64 {
+        let first = self.first(n);
+        first.fold(0.0, |sum, (fetched, relevance)| {
+            let kept = if fetched.is_copy { 0.0 } else { relevance };
+            sum + 1.0 - f64::from(kept)
+        })
     }
 
     /// Of the first `n` fetches the relevant ones on hosts that no seed lies on.
@@ -181,9 +192,13 @@ impl Replayed {
         let mut fetched = Vec::new();
         let mut curve = judge.map(|_| LossCurve::default());
         self.scan(|event| {
-            let url = match event {
-                Event::Page(page) => &page.lease.url,
-                Event::Failure(failure) if failure.is_final => &failure.lease.url,
+            let (url, is_copy) = match event {
+                Event::Page(page) => {
+                    let like = page.likeness;
+                    let is_copy = like.copy_of.or(like.near_copy_of).is_some();
+                    (&page.lease.url, is_copy)
+                }
+                Event::Failure(failure) if failure.is_final => (&failure.lease.url, false),
                 _ => return,
             };
             let id = url.id();
@@ -194,6 +209,7 @@ impl Replayed {
                 url: id,
                 is_example: world.trained_on.contains(&id),
                 is_elsewhere: !home.contains(&url.host_key()),
+                is_copy,
             });
         })?;
         Ok((fetched, curve))

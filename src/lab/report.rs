@@ -71,6 +71,8 @@ pub struct EntrySummary {
     pub loss_unseen: f64,
     /// Relevant pages on hosts that no seed lies on, judged likewise.
     pub relevant_elsewhere: u64,
+    /// L(n), judged likewise, if copies of pages fetched before count as lost.
+    pub loss_distinct: f64,
     /// Why it ended.
     pub ended: String,
     /// Its seeds.
@@ -183,6 +185,7 @@ fn summary_of(entry: &Entry) -> EntrySummary {
         n_unseen,
         loss_unseen,
         relevant_elsewhere: entry.relevant_elsewhere(n),
+        loss_distinct: entry.loss_distinct(n),
         crawler: entry.crawler.name(),
         topic: entry.topic.clone(),
         seed_set: entry.seed_set,
@@ -294,6 +297,7 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
         "n_unseen",
         "loss_unseen",
         "relevant_elsewhere",
+        "loss_distinct",
     ])?;
     for entry in entries {
         for LossPoint { n, loss, .. } in entry.by_critic.checkpoints() {
@@ -312,6 +316,7 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
                 &n_unseen.to_string(),
                 &format!("{loss_unseen:.4}"),
                 &entry.relevant_elsewhere(n).to_string(),
+                &format!("{:.4}", entry.loss_distinct(n)),
             ])?;
         }
     }

@@ -73,6 +73,8 @@ pub struct UrlRules {
     pub keeps_tracking: bool,
     /// The parameters of a query are put in order.
     pub sorts_query: bool,
+    /// Percent escapes are written in capitals (RFC 3986, section 6.2.2.1).
+    pub capital_escapes: bool,
 }
 
 impl UrlRules {
@@ -90,10 +92,13 @@ impl UrlRules {
             path_without_sessions(path)
         };
         let query = query.and_then(|query| self.query(query));
-        let changed = match query {
+        let mut changed = match query {
             Some(query) => format!("{path}?{query}"),
             None => path.into_owned(),
         };
+        if self.capital_escapes {
+            changed = with_capital_escapes(&changed);
+        }
         if changed == text {
             return url;
         }
@@ -118,6 +123,23 @@ impl UrlRules {
         }
         Some(Cow::Owned(parts.join("&")))
     }
+}
+
+/// The text with the letters of its percent escapes as capitals.
+fn with_capital_escapes(text: &str) -> String {
+    let mut parts = text.split('%');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut all, part| {
+        all.push('%');
+        match part.split_at_checked(2) {
+            Some((hex, rest)) if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                all.push_str(&hex.to_ascii_uppercase());
+                all.push_str(rest);
+            }
+            _ => all.push_str(part),
+        }
+        all
+    })
 }
 
 /// Whether a parameter is about the visit and not about the page.
@@ -239,14 +261,31 @@ mod tests {
         );
     }
 
+    #[test]
+    fn escapes_are_written_in_capitals_if_the_rules_say_so() {
+        let capitals = UrlRules {
+            capital_escapes: true,
+            ..UrlRules::default()
+        };
+        for (url, one) in [
+            ("http://h.test/%c3%a9?q=%e2", "http://h.test/%C3%A9?q=%E2"),
+            ("http://h.test/%7ename/%zz%4", "http://h.test/%7Ename/%zz%4"),
+            ("http://h.test/%%ab%", "http://h.test/%%AB%"),
+        ] {
+            assert_eq!(under(capitals, url), one, "{url}");
+            assert_eq!(under(UrlRules::default(), url), url);
+        }
+    }
+
     proptest! {
         #[test]
         fn rules_applied_twice_change_nothing_more(
-            rest in "[/;?&=()](S\\()?(utm_|sid|jsessionid|;|/|&|=|\\?|[a-z0-9]{0,20}|\\)\\)){0,12}",
+            rest in "[/;?&=()](S\\()?(utm_|sid|jsessionid|;|/|&|=|\\?|%|[a-z0-9]{0,20}|\\)\\)){0,12}",
             keeps_tracking in any::<bool>(),
             sorts_query in any::<bool>(),
+            capital_escapes in any::<bool>(),
         ) {
-            let rules = UrlRules { keeps_tracking, sorts_query };
+            let rules = UrlRules { keeps_tracking, sorts_query, capital_escapes };
             if let Ok(url) = CanonicalUrl::parse(&format!("http://h.test/{rest}")) {
                 let once = rules.apply(url);
                 prop_assert_eq!(rules.apply(once.clone()), once);

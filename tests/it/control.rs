@@ -221,6 +221,7 @@ async fn read(client: &mut Client) {
     let few = v1::GetLossRequest {
         name: name(),
         points_max: 5,
+        copies_lost: false,
     };
     let mut stream = client.get_loss(few).await.unwrap().into_inner();
     let mut thinned = Vec::new();

@@ -111,6 +111,7 @@ struct Row {
     n_unseen: u64,
     loss_unseen: f64,
     relevant_elsewhere: u64,
+    loss_distinct: f64,
 }
 
 impl Run {
@@ -135,6 +136,7 @@ impl Run {
             n_unseen: record[7].parse().unwrap(),
             loss_unseen: record[8].parse().unwrap(),
             relevant_elsewhere: record[9].parse().unwrap(),
+            loss_distinct: record[10].parse().unwrap(),
         };
         reader
             .records()
@@ -170,7 +172,7 @@ fn the_curves_have_the_columns_and_lines_that_scripts_rely_on() {
     assert_eq!(
         curves.lines().next().unwrap(),
         "crawler,topic,seed_set,n,loss_critic,loss_judge,relevant_judge,n_unseen,loss_unseen,\
-         relevant_elsewhere"
+         relevant_elsewhere,loss_distinct"
     );
     let at: Vec<_> = run
         .rows()
@@ -250,6 +252,12 @@ fn the_labels_judge_beside_the_critic() {
         let relevant = row.relevant_judge.unwrap() as f64;
         let loss = row.n as f64 - ON_TOPIC * relevant;
         assert!((row.loss_judge.unwrap() - loss).abs() < 1e-3, "{row:?}");
+        // A copy costs at most what it was worth.
+        let distinct = row.loss_distinct;
+        assert!(
+            distinct > loss - 1e-3 && distinct <= row.n as f64,
+            "{row:?}"
+        );
     }
     let without = SHELF.compare("--budget 200");
     for (with, without) in run.rows().iter().zip(without.rows()) {

@@ -36,6 +36,10 @@ pub(in crate::cli) struct Args {
     /// About how many rows or points a crawl (0: one a fetch); a plot has its own [default: 20 for a table, else 0]
     #[arg(long, value_name = "N")]
     points: Option<u32>,
+
+    /// Count copies of earlier pages, and what is nearly one, as lost
+    #[arg(long)]
+    copies_lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,14 +65,14 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
     } else {
         args.points.unwrap_or(0)
     };
-    let curves = curves(&mut client, &args.names, asked).await?;
+    let curves = curves(&mut client, &args.names, asked, args.copies_lost).await?;
     match format {
         Format::Table => say(&loss_table(&on_one_grid(curves, args.points.unwrap_or(20))))?,
         Format::Csv => write_csv(&curves, io::stdout().lock())?,
         Format::Jsonl => write_json_lines(&curves, io::stdout().lock())?,
     }
     if let Some(path) = &args.plot {
-        let curves = self::curves(&mut client, &args.names, PLOT_POINTS).await?;
+        let curves = self::curves(&mut client, &args.names, PLOT_POINTS, args.copies_lost).await?;
         let svg = loss_svg("Expected page loss", &curves)?;
         fs::write(path, svg).with_context(|| format!("plot {}", path.display()))?;
     }
@@ -113,12 +117,14 @@ pub(in crate::cli) async fn curves(
     client: &mut Client,
     names: &[String],
     points_max: u32,
+    copies_lost: bool,
 ) -> anyhow::Result<Vec<NamedCurve>> {
     let mut curves = Vec::with_capacity(names.len());
     for name in names {
         let request = v1::GetLossRequest {
             name: name.clone(),
             points_max,
+            copies_lost,
         };
         let mut stream = client.get_loss(request).await?.into_inner();
         let mut points = Vec::new();

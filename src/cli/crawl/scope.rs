@@ -58,6 +58,10 @@ pub(super) struct ScopeArgs {
     #[arg(long)]
     sort_query: bool,
 
+    /// Write the percent escapes in the URLs of links with capitals, so that `%c3` and `%C3` are one
+    #[arg(long)]
+    capital_escapes: bool,
+
     /// Follow links whose URLs look made without end: very deep, repeating, of a far year
     #[arg(long)]
     follow_traps: bool,
@@ -90,6 +94,7 @@ impl ScopeArgs {
             || self.sitemaps
             || self.keep_tracking
             || self.sort_query
+            || self.capital_escapes
             || self.follow_traps
             || self.follow_copies
             || self.prefix_copies.is_some()
@@ -122,6 +127,7 @@ impl ScopeArgs {
         scope.sitemaps |= self.sitemaps;
         scope.keep_tracking |= self.keep_tracking;
         scope.sort_query |= self.sort_query;
+        scope.capital_escapes |= self.capital_escapes;
         scope.follow_traps |= self.follow_traps;
         scope.follow_copies |= self.follow_copies;
         if let Some(max) = self.prefix_copies {

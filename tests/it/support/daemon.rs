@@ -407,6 +407,7 @@ pub(crate) async fn loss(client: &mut Client, name: &str) -> Vec<v1::LossPoint> 
     let request = v1::GetLossRequest {
         name: name.to_owned(),
         points_max: 0,
+        copies_lost: false,
     };
     let mut stream = client.get_loss(request).await.unwrap().into_inner();
     let mut points = Vec::new();
