@@ -38,6 +38,7 @@ mod sweep;
 mod taking;
 mod teaching;
 mod trainee;
+mod update;
 mod waiters;
 
 pub use commands::SEED_PRIORITY;
@@ -57,10 +58,11 @@ pub use report::page_row;
 pub use robots_task::{Asked, RobotsWays, ask_robots, delay_owed};
 pub use scope::{LinkView, Scope};
 pub use spec::{
-    JudgedBy, Spec, SpecError, Tuning, check_contact, check_name, check_seeds, merged, user_agent,
+    JudgedBy, Spec, SpecError, Tuning, check_contact, check_name, check_seeds, user_agent,
 };
 
 pub use starts::{StartError, StartFrom, StartSpec, learned_from};
+pub use update::merged;
 
 #[cfg(test)]
 mod tests;
