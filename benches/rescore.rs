@@ -30,6 +30,10 @@ use apprentice::store::StoreOptions;
 use apprentice::url::CanonicalUrl;
 use prost::Message;
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// As on uci-ics: some 480 words and 27 links a page.
 const LINKS: u64 = 27;
 /// Those of them that lead to pages never heard of.

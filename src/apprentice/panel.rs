@@ -327,8 +327,10 @@ mod tests {
             panel.learn(&[instance], &[UrlId(1)], &[scores], 9.0);
             panel.publish();
             // What the word alone has come to say.
-            let mut word = Instance::default();
-            word.vector = link(1, true).vector;
+            let word = Instance {
+                vector: link(1, true).vector,
+                ..Instance::default()
+            };
             let scores = panel.predict_all(&word);
             (scores[0], scores[2])
         };

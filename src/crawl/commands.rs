@@ -54,12 +54,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 let _ = reply.send(self.explain(id).map_err(CrawlError::Store));
             }
             Command::Loss(points_max, copies_lost, reply) => {
-                let progress = &self.progress;
-                let curve = if copies_lost {
-                    &progress.distinct
-                } else {
-                    &progress.curve
-                };
+                let curve = self.progress.loss_curve(copies_lost);
                 let _ = reply.send(Ok(curve.points(points_max)));
             }
             Command::Learners(reply) => {

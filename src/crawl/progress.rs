@@ -151,6 +151,15 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// L(n), with copies counted as lost or not.
+    pub fn loss_curve(&self, copies_lost: bool) -> &LossCurve {
+        if copies_lost {
+            &self.distinct
+        } else {
+            &self.curve
+        }
+    }
+
     /// Takes in one event.
     pub fn add(&mut self, tally: &Tally) {
         match tally {

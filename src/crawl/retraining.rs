@@ -29,6 +29,9 @@ use crate::frontier::{FrontierStore, StoreFailure};
 use crate::proto::v1;
 use crate::url::UrlId;
 
+/// Links that a histogram of priorities looks at, about; of more every second is, every third and so on.
+const SAMPLE: usize = 100_000;
+
 /// Events that the engine itself folds in before a switch, at most: some milliseconds. Of more, another
 /// round goes to the pool.
 const CATCH_UP_MAX: u64 = 16;
@@ -63,8 +66,15 @@ pub(super) struct Reporting {
     before: (Vec<u64>, Vec<UrlId>),
 }
 
-fn start(mut trainee: Trainee, store: Arc<dyn FrontierStore>, to: Seq, heed: Arc<Heed>) -> Job {
+fn start(
+    trainee: impl FnOnce() -> Trainee + Send + 'static,
+    store: Arc<dyn FrontierStore>,
+    to: Seq,
+    heed: Arc<Heed>,
+) -> Job {
     tokio::task::spawn_blocking(move || {
+        // It is made here, for its tables take longer than a crawl should pause.
+        let mut trainee = trainee();
         if trainee.upto == Seq(0) {
             trainee.find_cut(store.as_ref(), to)?;
         }
@@ -183,13 +193,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.bench.judge.clone(),
             self.weights_of(settings.order),
         );
-        let trainee = Trainee::new(
-            settings,
-            lessons,
-            reader,
-            self.spec.seed,
-            self.learning.start.as_deref(),
-        );
+        let seed = self.spec.seed;
+        let begin = self.learning.start.clone();
+        let trainee = move || Trainee::new(settings, lessons, reader, seed, begin.as_deref());
         let heed = Arc::new(Heed::default());
         let to = self.store.last();
         self.learning.training = Some(Training {
@@ -228,7 +234,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let trainee = match ended {
             Ok(Ok(trainee)) if last.0 - trainee.upto.0 > CATCH_UP_MAX => {
                 let heed = Arc::clone(&training.heed);
-                training.job = start(trainee, Arc::clone(&self.store), last, heed);
+                training.job = start(move || trainee, Arc::clone(&self.store), last, heed);
                 self.learning.training = Some(training);
                 return;
             }
@@ -299,9 +305,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.bench.weights = scorer
             .needs_sketches()
             .then(|| Arc::clone(reader.weights()));
-        self.scorer = scorer;
+        let old_scorer = std::mem::replace(&mut self.scorer, scorer);
+        let old_reader = std::mem::replace(&mut self.learning.reader, reader);
+        // Up to half a gigabyte of tables and cached pages: who waits for the engine does not wait for that.
+        std::thread::spawn(move || drop((old_scorer, old_reader)));
         self.learning.scorers += 1;
-        self.learning.reader = reader;
         self.learning.from_start = settings.from_start;
         self.learning.epochs.instances = instances;
         self.learning.epochs.pages = pages;
@@ -370,7 +378,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// How the frontier is ordered: a histogram, and the best links.
     fn order_image(&self) -> (Vec<u64>, Vec<UrlId>) {
         let mut bins = vec![0; BINS];
-        for priority in self.frontier.priorities() {
+        // A million links one by one were a pause of the crawl.
+        let step = self.frontier.places().div_ceil(SAMPLE).max(1);
+        for priority in self.frontier.priorities(step) {
             let share = 1.0 / (1.0 + f64::from(-priority).exp());
             #[expect(
                 clippy::cast_possible_truncation,
@@ -378,7 +388,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 reason = "a share of 1 is at most the number of bins"
             )]
             let bin = (share * BINS as f64) as usize;
-            bins[bin.min(BINS - 1)] += 1;
+            bins[bin.min(BINS - 1)] += step as u64;
         }
         let head = self.frontier.head(BEST, self.bench.clock.now());
         (bins, head.into_iter().map(|link| link.id).collect())

@@ -17,7 +17,7 @@ const SLICE_MS: i64 = 10;
 pub(super) const SLICE_OF_REPLAY: usize = 20_000;
 /// Steps of the change of hosts that cost as much as scoring one link: the former take some 50 ns, the
 /// latter some 3 microseconds.
-const STEPS_A_LINK: usize = 64;
+const STEPS_A_LINK: usize = 32;
 /// Among so many of the best links the oldest score is looked for.
 const BEST: usize = 1_000;
 

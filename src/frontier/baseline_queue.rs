@@ -48,10 +48,13 @@ impl BaselineQueue {
             return;
         }
         self.is_kept = is_kept;
-        self.heap = BinaryHeap::new();
-        for slot in links.slots() {
-            self.push(slot, links);
-        }
+        let slots = if is_kept { links.slots() } else { Vec::new() };
+        let entries = slots.into_iter();
+        // From a vector a heap is made in linear time: a million links one after another were a pause.
+        let entries: Vec<Entry> = entries
+            .map(|slot| Entry::of(slot, links.get(slot).baseline_key()))
+            .collect();
+        self.heap = entries.into();
     }
 }
 

@@ -110,11 +110,17 @@ impl Frontier {
         })
     }
 
-    /// The priority of each waiting link that may be fetched or is held, in no order.
-    pub fn priorities(&self) -> impl Iterator<Item = f32> + '_ {
-        let slots = self.links.slots().into_iter();
+    /// The priorities of the waiting links, those that are held included, in no order: of every `step`-th
+    /// place in memory.
+    pub fn priorities(&self, step: usize) -> impl Iterator<Item = f32> + '_ {
+        let slots = (0..self.links.slots_end()).step_by(step.max(1));
         slots
-            .filter(|slot| !self.links.get(*slot).is_leased)
+            .filter(|slot| (self.links.used(*slot)).is_some_and(|link| !link.is_leased))
             .map(|slot| self.priority_of(slot))
+    }
+
+    /// How many places in memory waiting links have or had.
+    pub fn places(&self) -> usize {
+        self.links.slots_end() as usize
     }
 }
