@@ -13,6 +13,16 @@ use super::second_level::{SecondLevel, Siblings};
 use super::*;
 use crate::clock::SystemClock;
 
+/// A small graph with enough to find.
+fn rich(nodes: NodeId) -> GraphParams {
+    GraphParams {
+        nodes,
+        community: 20,
+        topical: 0.2,
+        ..GraphParams::default()
+    }
+}
+
 fn edge(target: NodeId, alpha: f32) -> Edge {
     Edge { target, alpha }
 }
@@ -142,12 +152,7 @@ fn batches_learn_nothing_until_they_are_whole() {
 
 #[test]
 fn altered_greedy_without_zeta_takes_any_node_and_with_one_only_the_best() {
-    let graph = generate(&GraphParams {
-        nodes: 500,
-        ..GraphParams::default()
-    })
-    .unwrap()
-    .0;
+    let graph = generate(&rich(500)).unwrap().0;
     let seeds = [graph.scored()[0]];
     let of = |name: &str| {
         let crawler = GraphCrawler::parse(name).unwrap();
@@ -165,7 +170,7 @@ fn altered_greedy_without_zeta_takes_any_node_and_with_one_only_the_best() {
     let (greedy, best) = (of("oracle"), of("oracle/q=0/zeta=1"));
     assert!((greedy.sums[0] - best.sums[0]).abs() < 1e-9);
     assert_ne!(greedy.nodes, of("oracle/q=0").nodes);
-    assert!(greedy.score(100) > 1.5 * of("oracle/q=0").score(100));
+    assert!(greedy.score(50) > 1.5 * of("oracle/q=0").score(50));
     assert_eq!(of("random").nodes.len(), 200);
 }
 
@@ -249,12 +254,7 @@ fn pearson_is_that_of_the_text_book() {
 
 #[test]
 fn the_oracle_is_never_below_any_estimator_on_its_own_way() {
-    let graph = generate(&GraphParams {
-        nodes: 3_000,
-        ..GraphParams::default()
-    })
-    .unwrap()
-    .0;
+    let graph = generate(&rich(3_000)).unwrap().0;
     let contest = contest(&["bfs", "fl_ne", "lr_sl", "oracle"], 1_500);
     let found = contest.precision("g", &graph).unwrap();
     for of in &found {
@@ -308,12 +308,7 @@ fn a_global_score_is_arithmetic_over_sets_and_geometric_over_graphs() {
 
 #[test]
 fn a_contest_is_the_same_for_any_number_of_workers() {
-    let graph = generate(&GraphParams {
-        nodes: 2_000,
-        ..GraphParams::default()
-    })
-    .unwrap()
-    .0;
+    let graph = generate(&rich(2_000)).unwrap().0;
     let names: Vec<_> = crawler_names().collect();
     let mut contest = contest(&names, 300);
     let graphs = [("g".to_owned(), graph)];
