@@ -65,7 +65,7 @@ pub fn crawl(graph: &Graph, seeds: &[NodeId], crawler: &GraphCrawler, settings: 
         steering: crawler.steering(),
         chance: chance(settings.seed, "graph steering"),
     };
-    run.to_the_end(seeds, crawler.batch(), settings.budget)
+    run.fetch_all(seeds, crawler.batch(), settings.budget)
 }
 
 /// Crawls `graph` from `seeds`, greedily by an estimator of your own.
@@ -82,7 +82,7 @@ pub fn crawl_with<'g>(
         steering: Steering::Greedy,
         chance: chance(settings.seed, "graph steering"),
     };
-    run.to_the_end(seeds, 1, settings.budget)
+    run.fetch_all(seeds, 1, settings.budget)
 }
 
 struct Run<'g> {
@@ -94,7 +94,7 @@ struct Run<'g> {
 }
 
 impl Run<'_> {
-    fn to_the_end(mut self, seeds: &[NodeId], batch_size: u64, budget: u64) -> Trace {
+    fn fetch_all(mut self, seeds: &[NodeId], batch_size: u64, budget: u64) -> Trace {
         for seed in seeds {
             self.take_in(*seed);
         }

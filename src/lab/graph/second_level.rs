@@ -35,7 +35,8 @@ impl SiblingSums {
         let beta = known.beta(node);
         for (parent, alpha) in known.parents(node) {
             let part = [beta, alpha, beta * alpha];
-            if part == [0.0; 3] {
+            // Most crawled nodes are worth nothing: their siblings need not be told.
+            if part.iter().all(|part| *part <= 0.0) {
                 continue;
             }
             add(&mut self.of_parent[parent as usize], part);
