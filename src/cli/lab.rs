@@ -1,5 +1,6 @@
 //! `apprentice lab`
 
+mod graph;
 mod study;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,9 @@ pub(super) enum Command {
     Run(Box<Args>),
     /// Make the studies of the paper on an archived web: tables, CSV and pictures
     Study(Box<study::StudyArgs>),
+    /// Crawl graphs: the crawlers and measures of HT 2014
+    #[command(subcommand)]
+    Graph(graph::Command),
 }
 
 /// What is compared, on what.
@@ -153,6 +157,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     tokio::task::spawn_blocking(move || match command {
         Command::Run(args) => compare(&args),
         Command::Study(args) => study::run(&args),
+        Command::Graph(command) => graph::run(&command),
     })
     .await?
 }

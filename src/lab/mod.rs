@@ -2,6 +2,7 @@
 
 mod contest;
 mod crawler;
+pub mod graph;
 mod labels;
 mod replay;
 pub mod report;

@@ -106,7 +106,8 @@ fn links_to_relevant(
     distance
 }
 
-fn page_of(archive: &Archive, url: &CanonicalUrl) -> Option<Page> {
+/// The page stored for `url`, if one can be read.
+pub(super) fn page_of(archive: &Archive, url: &CanonicalUrl) -> Option<Page> {
     let answer = match archive.get(url) {
         Ok(answer) => answer?,
         Err(error) => {

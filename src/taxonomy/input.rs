@@ -27,6 +27,14 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
     decode(BufReader::with_capacity(BUFFER_BYTES, File::open(path)?))
 }
 
+/// The first bytes of the file at `path` and all of them, for readers of other modules.
+///
+/// # Errors
+/// Those of the file system.
+pub(crate) fn open_input(path: &Path) -> io::Result<(Vec<u8>, Box<dyn BufRead + Send>)> {
+    open(path).map(|opened| (opened.head, opened.input))
+}
+
 /// Undoes the compression of `reader`, if there is one.
 pub(super) fn decode(reader: impl BufRead + Send + 'static) -> io::Result<Opened> {
     let Opened { head, input } = peek(reader)?;

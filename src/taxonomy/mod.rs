@@ -25,6 +25,7 @@ pub use example::Example;
 pub use faults::{Fault, FaultKind, Faults, Place};
 pub use focus::{Focus, FocusError};
 pub use folder::{ExampleFile, ExampleFolder, FolderError};
+pub(crate) use input::open_input;
 pub use json_lines::JsonLinesError;
 pub use prune::{
     FOCUS_EXAMPLES_MIN, OTHER, PruneError, PruneParams, PruneStep, Pruned, TaxonomySize, prune,

@@ -1,0 +1,137 @@
+//! How good an estimator is where the oracle goes: every estimator sees the same crawl.
+
+use rand::RngExt;
+
+use super::crawl::Settings;
+use super::known::Known;
+use super::model::{Graph, NodeId};
+use super::roster::GraphCrawler;
+use crate::clock::chance;
+
+/// Steps that are averaged into one value.
+pub(super) const WINDOW: usize = 1000;
+
+/// What came of one estimator.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Precision {
+    /// The estimator.
+    pub crawler: String,
+    /// How much less its best node scores than the oracle's best, on average over each 1,000 steps;
+    /// the last may be shorter.
+    pub gap: Vec<f64>,
+    /// The same over all steps.
+    pub gap_mean: f64,
+    /// Pearson's correlation of the estimate and the score, over one waiting node a step, drawn at
+    /// random; 0 if either never changes.
+    pub pearson: f64,
+    /// The same of exp(estimate) - 1: the sum before it was smoothed, where the estimator smooths.
+    pub pearson_unsmoothed: f64,
+}
+
+/// Crawls as the oracle does and asks each of `crawlers` at every step (of a bandit, its first arm).
+pub fn precision(
+    graph: &Graph,
+    seeds: &[NodeId],
+    crawlers: &[GraphCrawler],
+    settings: Settings,
+) -> Vec<Precision> {
+    let mut known = Known::new(graph);
+    let oracle = GraphCrawler::oracle();
+    let mut arms: Vec<_> = std::iter::once(&oracle)
+        .chain(crawlers)
+        .filter_map(|crawler| crawler.arms(graph).into_iter().next())
+        .collect();
+    let mut tallies = vec![Tally::default(); crawlers.len()];
+    let mut luck = chance(settings.seed, "graph precision");
+    let mut ahead: Vec<NodeId> = seeds.iter().rev().copied().collect();
+    let mut steps = 0;
+    loop {
+        while let Some(node) = ahead.pop() {
+            if known.reveal(node) {
+                for arm in &mut arms {
+                    arm.crawled(&known, node);
+                }
+            }
+        }
+        for arm in &mut arms {
+            arm.settle(&known);
+        }
+        if steps == settings.budget || known.waiting().is_empty() {
+            break;
+        }
+        steps += 1;
+        let drawn = known.waiting()[luck.random_range(0..known.waiting().len())];
+        let mut best = None;
+        for (at, arm) in arms.iter_mut().enumerate() {
+            let Some((node, _)) = arm.best(&known) else {
+                continue;
+            };
+            let score = f64::from(graph.beta(node));
+            let (_, of_oracle) = *best.get_or_insert((node, score));
+            if let Some(tally) = at.checked_sub(1).and_then(|at| tallies.get_mut(at)) {
+                tally.gaps.push(of_oracle - score);
+                let estimate = arm.estimate(&known, drawn);
+                let score = f64::from(graph.beta(drawn));
+                tally.smoothed.push(estimate, score);
+                tally.raw.push(estimate.min(50.0).exp_m1(), score);
+            }
+        }
+        if let Some((node, _)) = best {
+            known.lease(node);
+            ahead.push(node);
+        }
+    }
+    let names = crawlers.iter().map(GraphCrawler::label);
+    names.zip(tallies).map(|(name, t)| t.report(name)).collect()
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    gaps: Vec<f64>,
+    smoothed: Pearson,
+    raw: Pearson,
+}
+
+impl Tally {
+    fn report(&self, crawler: &str) -> Precision {
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
+        Precision {
+            crawler: crawler.to_owned(),
+            gap: self.gaps.chunks(WINDOW).map(mean).collect(),
+            gap_mean: mean(&self.gaps),
+            pearson: self.smoothed.value(),
+            pearson_unsmoothed: self.raw.value(),
+        }
+    }
+}
+
+/// Pearson's correlation, kept up by Welford's way of means.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pearson {
+    count: f64,
+    mean: [f64; 2],
+    /// Sums of squares and of the product, around the means.
+    squares: [f64; 2],
+    product: f64,
+}
+
+impl Pearson {
+    pub(super) fn push(&mut self, x: f64, y: f64) {
+        self.count += 1.0;
+        let (dx, dy) = (x - self.mean[0], y - self.mean[1]);
+        self.mean[0] += dx / self.count;
+        self.mean[1] += dy / self.count;
+        self.squares[0] += dx * (x - self.mean[0]);
+        self.squares[1] += dy * (y - self.mean[1]);
+        self.product += dx * (y - self.mean[1]);
+    }
+
+    pub(super) fn value(&self) -> f64 {
+        let scale = (self.squares[0] * self.squares[1]).sqrt();
+        if scale > 0.0 {
+            self.product / scale
+        } else {
+            0.0
+        }
+    }
+}
