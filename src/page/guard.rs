@@ -15,8 +15,11 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts, TreeSink};
 use html5ever::{LocalName, TokenizerResult, local_name};
 
+use memchr::memchr;
+
 use super::PageLimits;
 use super::arena::{Arena, Handle, Tree};
+use super::quick::{self, Names};
 
 /// Bytes of the text that are copied at once.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -52,17 +55,30 @@ pub(super) fn build(text: &str, limits: &PageLimits) -> (Tree, bool) {
         tokens: Cell::new(0),
         swallowed: RefCell::default(),
         flattened: Cell::new(false),
+        is_between: Cell::new(false),
+        is_raw: Cell::new(false),
+    };
+    let tokenizer_options = TokenizerOpts {
+        // It is off already, and each piece would lose one.
+        discard_bom: false,
+        ..TokenizerOpts::default()
     };
     let mut feeder = Feeder {
-        tokenizer: Tokenizer::new(guard, TokenizerOpts::default()),
+        tokenizer: Tokenizer::new(guard, tokenizer_options),
         separators: 0,
+        names: Names::new(),
     };
     let mut rest = text;
     let mut is_cut = false;
     while !rest.is_empty() && !is_cut {
-        let (block, after) = rest.split_at(rest.floor_char_boundary(BLOCK_BYTES));
+        let mut end = rest.floor_char_boundary(BLOCK_BYTES);
+        if end < rest.len() && rest[..end].ends_with('\r') {
+            // It may be half of the end of a line.
+            end -= 1;
+        }
+        let (block, after) = rest.split_at(end);
         rest = after;
-        is_cut = !feeder.feed_block(&StrTendril::from_slice(block));
+        is_cut = !feeder.feed_block(&normalized(block));
     }
     let tokenizer = feeder.tokenizer;
     tokenizer.end();
@@ -70,8 +86,23 @@ pub(super) fn build(text: &str, limits: &PageLimits) -> (Tree, bool) {
     (tokenizer.sink.builder.sink.finish(), flattened)
 }
 
+/// `text` with the ends of its lines as the HTML standard normalizes them (13.2.3.5).
+fn normalized(text: &str) -> StrTendril {
+    let mut block = StrTendril::with_capacity(u32::try_from(text.len()).unwrap_or_default());
+    let mut lines = text.split('\r');
+    block.push_slice(lines.next().unwrap_or_default());
+    for line in lines {
+        if !line.starts_with('\n') {
+            block.push_char('\n');
+        }
+        block.push_slice(line);
+    }
+    block
+}
+
 struct Feeder {
     tokenizer: Tokenizer<Guard>,
+    names: Names,
     /// Characters between attributes since the last token.
     separators: usize,
 }
@@ -84,22 +115,48 @@ impl Feeder {
             if self.tokenizer.sink.is_full() {
                 return false;
             }
-            let end = block.floor_char_boundary(at + PIECE_BYTES);
-            // A part of a block shares its memory, and so do the texts in the tree.
-            let (Ok(offset), Ok(length)) = (u32::try_from(at), u32::try_from(end - at)) else {
+            if self.tokenizer.sink.is_between.get()
+                && let Some((token, end)) = quick::token(&mut self.names, block, at)
+            {
+                self.separators = 0;
+                at = end;
+                let _ = self.tokenizer.sink.process_token(token, 1);
+                self.tokenizer.sink.is_between.set(true);
+                continue;
+            }
+            let end = self.end_of_piece(block, at);
+            let Some(piece) = quick::part(block, at, end) else {
                 return false;
             };
-            let piece = block.subtendril(offset, length);
             at = end;
             self.feed_piece(&piece);
         }
         true
     }
 
+    /// Where the tokenizer gets a rest: at the end of what may be a tag or a comment, or, where
+    /// markup is text, before what may end that.
+    fn end_of_piece(&self, block: &StrTendril, at: usize) -> usize {
+        let most = block.floor_char_boundary(at + PIECE_BYTES);
+        let bytes = &block.as_bytes()[at..most];
+        if self.tokenizer.sink.is_raw.get()
+            && let Some(length @ 1..) = memchr(b'<', bytes)
+        {
+            return at + length;
+        }
+        memchr(b'>', bytes).map_or(most, |length| at + length + 1)
+    }
+
     fn feed_piece(&mut self, piece: &StrTendril) {
         let sink = &self.tokenizer.sink;
         let tokens_before = sink.tokens.get();
+        sink.is_between.set(false);
         feed(&self.tokenizer, piece.clone());
+        // A tag, a comment or a document type ends with `>`: if one came of a piece with that at its
+        // end only, and nothing after it, then nothing is left in the tokenizer.
+        if memchr(b'>', piece.as_bytes()) != Some(piece.len() - 1) {
+            sink.is_between.set(false);
+        }
         if sink.tokens.get() != tokens_before {
             self.separators = 0;
             return;
@@ -136,6 +193,10 @@ struct Guard {
     swallowed: RefCell<Vec<LocalName>>,
     /// Something was swallowed or cut.
     flattened: Cell<bool>,
+    /// The last token was a tag, a comment or a document type, and ordinary markup follows.
+    is_between: Cell<bool>,
+    /// The tokenizer reads markup as text until an end tag comes.
+    is_raw: Cell<bool>,
 }
 
 impl Guard {
@@ -150,6 +211,35 @@ impl Guard {
     fn depth(&self) -> usize {
         self.adjusted_current_node_present_but_not_in_html_namespace();
         self.builder.sink.named_depth()
+    }
+
+    /// Passes a token on to the tree builder, unless a bound is reached.
+    fn pass(&self, mut token: Token, line: u64) -> TokenSinkResult<Handle> {
+        match &mut token {
+            Token::EOFToken => {}
+            _ if self.is_full() => {
+                self.flattened.set(true);
+                return TokenSinkResult::Continue;
+            }
+            Token::TagToken(tag) => {
+                self.tokens.set(self.tokens.get() + 1);
+                if self.swallows(tag) {
+                    return TokenSinkResult::Continue;
+                }
+                if tag.attrs.len() > self.attributes_max {
+                    self.flattened.set(true);
+                    tag.attrs.truncate(self.attributes_max);
+                }
+            }
+            _ => self.tokens.set(self.tokens.get() + 1),
+        }
+        match self.builder.process_token(token, line) {
+            // No script runs, and the character set is decided before.
+            TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {
+                TokenSinkResult::Continue
+            }
+            other => other,
+        }
     }
 
     /// Whether this tag is not to reach the tree builder.
@@ -189,33 +279,21 @@ impl Guard {
 impl TokenSink for Guard {
     type Handle = Handle;
 
-    fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<Handle> {
-        match &mut token {
-            Token::ParseError(_) => return TokenSinkResult::Continue,
-            Token::EOFToken => {}
-            _ if self.is_full() => {
-                self.flattened.set(true);
-                return TokenSinkResult::Continue;
-            }
-            Token::TagToken(tag) => {
-                self.tokens.set(self.tokens.get() + 1);
-                if self.swallows(tag) {
-                    return TokenSinkResult::Continue;
-                }
-                if tag.attrs.len() > self.attributes_max {
-                    self.flattened.set(true);
-                    tag.attrs.truncate(self.attributes_max);
-                }
-            }
-            _ => self.tokens.set(self.tokens.get() + 1),
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+        if matches!(token, Token::ParseError(_)) {
+            return TokenSinkResult::Continue;
         }
-        match self.builder.process_token(token, line) {
-            // No script runs, and the character set is decided before.
-            TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {
-                TokenSinkResult::Continue
-            }
-            other => other,
+        let is_markup = matches!(
+            token,
+            Token::TagToken(_) | Token::CommentToken(_) | Token::DoctypeToken(_)
+        );
+        let result = self.pass(token, line);
+        let is_ordinary = matches!(result, TokenSinkResult::Continue);
+        self.is_between.set(is_markup && is_ordinary);
+        if is_markup {
+            self.is_raw.set(!is_ordinary);
         }
+        result
     }
 
     fn end(&self) {

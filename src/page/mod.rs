@@ -18,6 +18,7 @@ mod markup;
 #[cfg(test)]
 mod oracle;
 mod prescan;
+mod quick;
 #[cfg(test)]
 mod tests;
 mod walk;

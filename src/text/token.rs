@@ -20,40 +20,76 @@ pub fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     // What is left always begins at a character boundary: it follows a character or a word.
     while let Some(&byte) = bytes.get(at) {
         let start = at;
-        if byte.is_ascii() {
-            at += ascii_run(bytes, at);
+        let mut seen = 0;
+        let mut class = class_of(byte);
+        while class & ALPHANUMERIC != 0 {
+            seen |= class;
+            at += 1;
+            class = bytes.get(at).map_or(0, |byte| class_of(*byte));
         }
-        let is_ascii = bytes.get(at).is_none_or(u8::is_ascii);
-        if !is_ascii {
-            while let Some(length) = alphanumeric_at(text, at) {
-                at += length;
+        if class != BEYOND {
+            if at == start {
+                at += 1;
+                continue;
             }
+            // Of letters and digits of ASCII alone.
+            if seen & LETTER == 0 || !(2..=WORD_BYTES_MAX).contains(&(at - start)) {
+                continue;
+            }
+            let run = &text[start..at];
+            if seen & CAPITAL == 0 {
+                take(run);
+            } else {
+                lower.clear();
+                lower.push_str(run);
+                lower.make_ascii_lowercase();
+                take(&lower);
+            }
+            continue;
+        }
+        while let Some(length) = alphanumeric_at(text, at) {
+            at += length;
         }
         if at == start {
             at += char_length(byte);
             continue;
         }
         let run = &text[start..at];
-        if !is_word(run) {
-            continue;
-        }
-        if is_ascii {
-            lower.clear();
-            lower.push_str(run);
-            lower.make_ascii_lowercase();
-            take(&lower);
-        } else {
+        if is_word(run) {
             // Lower case depends on the neighbours (the final sigma), so the run goes as one.
             take(&run.to_lowercase());
         }
     }
 }
 
-/// The letters and digits of ASCII from byte `at` on.
-fn ascii_run(bytes: &[u8], at: usize) -> usize {
-    let rest = bytes.get(at..).unwrap_or_default();
-    let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric());
-    end.unwrap_or(rest.len())
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+const CAPITAL: u8 = 4;
+const ALPHANUMERIC: u8 = LETTER | DIGIT;
+/// Not of ASCII.
+const BEYOND: u8 = 8;
+
+/// What each byte is.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte: u8 = 0;
+    loop {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => LETTER,
+            b'A'..=b'Z' => LETTER | CAPITAL,
+            b'0'..=b'9' => DIGIT,
+            0x80.. => BEYOND,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
+
+fn class_of(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
 }
 
 fn is_word(run: &str) -> bool {
