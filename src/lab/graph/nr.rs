@@ -2,8 +2,9 @@
 //!
 //! Backwards, over crawled nodes, B(u) = (1 - eta) beta(u) + eta mean of B over the crawled targets of
 //! u; forwards, F(v) = (1 - eta) B(v) + eta sum over known parents u of F(u) / out-degree(u), with
-//! B = 0 for waiting nodes. The paper's text swaps the directions of the two passes: taken literally,
-//! the waiting nodes, which have no known targets, would all be 0.
+//! B = 0 for waiting nodes. These are the directions in which a waiting node comes to a score at all: it
+//! has no known targets, so that with the two passes exchanged all of them would be 0. Which way the
+//! authors computed their figures is not known to us, nor their eta (here 0.5).
 
 use super::estimator::{Estimator, Growth};
 use super::known::Known;

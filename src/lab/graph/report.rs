@@ -1,4 +1,5 @@
-//! What a contest on graphs leaves behind: `scores.csv`, `summary.json` and a picture for each graph.
+//! What a contest on graphs leaves behind: `scores.csv`, `summary.json` and pictures of the
+//! global score.
 
 use std::fs;
 use std::io;
