@@ -30,7 +30,7 @@ use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
 use crate::archive::Keeper;
 use crate::booking::{CrawlState, Event, EvictedEvent, Kept, Seq, StateEvent};
-use crate::clock::{Clock, Timestamp};
+use crate::clock::{Clock, Timestamp, chance};
 use crate::features::TermWeights;
 use crate::fetch::robots::Origin;
 use crate::fetch::{GuardRules, Source};
@@ -181,6 +181,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             last_report,
             trouble: None,
         };
+        let drawn = chance(engine.spec.seed, "steering");
+        engine.frontier.steer(engine.spec.steering, drawn);
         engine.fold_log()?;
         // The priorities in the log are those of many epochs.
         engine.sweep(usize::MAX, None)?;
