@@ -293,8 +293,8 @@ mod tests {
         assert!((log_odds_of_share(500.0, 0.5)).abs() < 1e-6);
         assert!((log_odds_of_share(-500.0, 0.5) - (-500.0 - 2_f32.ln())).abs() < 1e-3);
         assert!((log_odds_of_share(-29.9, 0.5) - log_odds_of_share(-30.1, 0.5) - 0.2).abs() < 1e-3);
-        assert_eq!(log_odds_of_share(3.0, 0.0), f32::NEG_INFINITY);
+        assert!(log_odds_of_share(3.0, 0.0) < f32::MIN);
         assert!((log_odds_of_share(3.0, 1.0) - 3.0).abs() < 1e-6);
-        assert_eq!(log_odds_of_share(f32::NEG_INFINITY, 0.5), f32::NEG_INFINITY);
+        assert!(log_odds_of_share(f32::NEG_INFINITY, 0.5) < f32::MIN);
     }
 }

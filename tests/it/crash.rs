@@ -29,10 +29,10 @@ use crate::support::daemon::{Home, Web, create, loss, rows, status};
 /// Kills in every test run.
 const KILLS: u32 = 20;
 const KILLS_VARIABLE: &str = "APPRENTICE_CRASH_KILLS";
-/// Between two requests to a host: some forty pages a host make a crawl that outlives [`KILLS`]. So much
-/// more for each kill beyond: a life and a start take some two seconds.
+/// Pages of the web for each kill.
+const PAGES_A_KILL: usize = 25;
+/// Between two requests to a host: some forty pages a host make a crawl that outlives [`KILLS`].
 const DELAY_MS: u64 = 350;
-const DELAY_MS_A_KILL: u64 = 60;
 /// A daemon lives at most this long (ms): it has to open the store, to ask for robots.txt, to wait
 /// for the delay and to flush before anything is booked, so some lives leave nothing behind.
 const LIFE_MS_MAX: u64 = 1_600;
@@ -82,8 +82,7 @@ fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
     spec.scope = None;
     spec.warc = true;
     let limits = spec.limits.get_or_insert_default();
-    let more = u64::from(kills().saturating_sub(KILLS));
-    limits.delay_ms_min = Some(DELAY_MS + DELAY_MS_A_KILL * more);
+    limits.delay_ms_min = Some(DELAY_MS);
     limits.in_flight_max = 16;
     spec
 }
@@ -92,6 +91,8 @@ fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
 struct Remains {
     rows: Vec<v1::PageRow>,
     fates: BTreeMap<CanonicalUrl, Fate>,
+    /// What is to be told of the kills.
+    kills: String,
 }
 
 impl Remains {
@@ -112,7 +113,8 @@ async fn undisturbed(web: &Web, toy: &ToyWeb) -> Remains {
     let rows = account(&mut client).await;
     daemon.stop().await;
     let fates = fates(&home.data().join("crawls/crawl"));
-    Remains { rows, fates }
+    let kills = String::new();
+    Remains { rows, fates, kills }
 }
 
 /// Asks for a retraining, whose answer the daemon may not live to give: its epoch goes through the frontier
@@ -178,7 +180,6 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
         progress.len() > 3,
         "hardly a life booked anything: {progress:?}"
     );
-    println!("{killed} kills; fetched by then: {progress:?}, epochs: {retrained:?}");
     assert!(
         retrained.len() > 1,
         "no epoch outlived a kill: {retrained:?}"
@@ -187,7 +188,8 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
     let rows = account(&mut daemon.client().await).await;
     daemon.stop().await;
     let fates = fates(&home.data().join("crawls/crawl"));
-    Remains { rows, fates }
+    let kills = format!("{killed} kills; fetched by then: {progress:?}, epochs: {retrained:?}");
+    Remains { rows, fates, kills }
 }
 
 /// Waits for the end of the crawl and compares its curve with its rows, which it gives back.
@@ -318,10 +320,14 @@ fn fate_of(event: Event, url: &CanonicalUrl) -> Fate {
 async fn a_crawl_killed_again_and_again_ends_like_one_left_in_peace() {
     let seed = moments_seed();
     println!("moments: {SEED_VARIABLE}={seed}");
-    let toy = Arc::new(ToyWeb::generate(3, ToyParams::finite(500)));
+    let toy = Arc::new(ToyWeb::generate(
+        3,
+        ToyParams::finite(PAGES_A_KILL * kills().max(KILLS) as usize),
+    ));
     let web = Web::serve(Impatient(ToyLibrary(Arc::clone(&toy)))).await;
     let (peace, kills) = tokio::join!(undisturbed(&web, &toy), disturbed(&web, &toy, seed));
 
+    println!("{}", kills.kills);
     let mut seen = BTreeSet::new();
     for row in &kills.rows {
         assert!(seen.insert(&row.url), "{} is booked twice", row.url);
