@@ -143,7 +143,7 @@ async fn a_log_that_cannot_be_made_durable_ends_the_crawl_and_what_is_durable_go
         for n in 1.. {
             let crawl = comb();
             let to = if lasting { u64::MAX } else { n + 1 };
-            if !on_failing_store(&crawl, n..to).await {
+            if !Box::pin(on_failing_store(&crawl, n..to)).await {
                 break;
             }
             broken += 1;
