@@ -1,14 +1,15 @@
 //! The frontier at size: `next` and `admit` by the second, and memory by the link.
 //!
 //! `cargo bench --bench frontier` runs all sizes, `cargo bench --bench frontier -- /10000/` the quick
-//! one only. Operations are calls of `next`, `give_back` and `admit`; an admitted page has 10 links, one of
+//! one only, `FRONTIER_MEMORY=1 cargo bench --bench frontier` measures memory alone.
+//! Operations are calls of `next`, `give_back` and `admit`; an admitted page has 10 links, one of
 //! them new, so that the frontier keeps its size. Building the pages is not measured.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use apprentice::booking::{
-    Event, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, SeedsEvent, Seq,
+    Event, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, Refusal, SeedsEvent, Seq,
 };
 use apprentice::clock::{Chance, Timestamp, chance};
 use apprentice::frontier::{
@@ -19,7 +20,18 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use rand::RngExt;
 
 /// Waiting links, hosts.
-const SIZES: [(u32, u32); 2] = [(10_000, 1_000), (1_000_000, 100_000)];
+const SIZES: [(u32, u32); 4] = [
+    (10_000, 1_000),
+    (100_000, 10_000),
+    (1_000_000, 100_000),
+    (10_000_000, 100_000),
+];
+/// Links whose memory is measured, on few hosts.
+const MEASURED: u32 = 1_000_000;
+/// Links with 1, 2, .. 8 parents or more of each 1,000 that the 27 links a page of uci-ics lead to
+/// (counted by their `href`s: 604,756 links of 28,472 pages to 100,862 targets).
+const PARENTS: [u32; 8] = [643, 132, 67, 37, 33, 17, 10, 61];
+
 const SEEDS_AN_EVENT: u32 = 50;
 const LINKS_A_PAGE: u32 = 10;
 
@@ -109,6 +121,35 @@ impl Crawl {
             self.frontier.admit(Seq(self.seq), &seeds);
         }
         self.filled_seq = self.seq;
+    }
+
+    /// Books a page whose links are all refused.
+    fn refuse(&mut self, pages: std::ops::Range<u32>) {
+        let first = pages.start;
+        let facts = pages.map(|page| LinkFact {
+            target: url(page + MEASURED, self.hosts).id(),
+            host: 0,
+            priority: 0.0,
+            refusal: Some(Refusal::Scope),
+        });
+        let lease = LeaseFacts {
+            url: url(first, self.hosts),
+            references: Vec::new(),
+            depth: 0,
+            is_seed: false,
+            priority: 0.0,
+            leased_at: self.now,
+            finished_at: self.now,
+            requests: 1,
+            host_next_at: self.now,
+        };
+        let links = Links {
+            facts: facts.collect(),
+            hosts: vec![url(first, self.hosts).host_key()],
+        };
+        self.seq += 1;
+        let page = page(lease, links);
+        self.frontier.admit(Seq(self.seq), &page);
     }
 
     fn lease(&mut self) -> Lease {
@@ -210,7 +251,62 @@ fn filled(links: u32, hosts: u32) -> (Web, Crawl) {
     (web, crawl)
 }
 
+/// Bytes that `work` leaves resident.
+fn growth(work: impl FnOnce()) -> u64 {
+    let before = resident_bytes().unwrap_or_default();
+    work();
+    resident_bytes().unwrap_or_default().saturating_sub(before)
+}
+
+/// Memory of waiting links by parents, of known URLs and of hosts, each measured alone.
+#[expect(clippy::print_stderr, reason = "figures beside criterion's own")]
+fn memory() {
+    let each = |bytes: u64, count: u32| bytes as f64 / f64::from(count);
+    let hosts = 100;
+    let mut average = 0.0;
+    // What is given back to the allocator would not be seen again.
+    let mut kept = Vec::new();
+    for (parents, links) in (1..).zip(PARENTS) {
+        let mut chance = chance(1, "bench");
+        let mut crawl = Crawl::new(hosts);
+        let bytes = growth(|| {
+            for _ in 0..parents {
+                crawl.filled = 0;
+                crawl.fill(MEASURED, &mut chance);
+            }
+        });
+        let each = each(bytes, MEASURED);
+        average += each * f64::from(links) / f64::from(PARENTS.iter().sum::<u32>());
+        eprintln!("a waiting link with {parents} parents: {each:.0} bytes resident");
+        kept.push(crawl);
+    }
+    eprintln!("a waiting link, averaged over uci-ics' parent counts: {average:.0} bytes");
+
+    let mut crawl = Crawl::new(hosts);
+    let bytes = growth(|| {
+        for page in 0..MEASURED / LINKS_A_PAGE {
+            crawl.refuse(page * LINKS_A_PAGE..(page + 1) * LINKS_A_PAGE);
+        }
+    });
+    eprintln!("a known URL: {:.0} bytes", each(bytes, MEASURED));
+    kept.push(crawl);
+
+    let mut crawl = Crawl::new(MEASURED);
+    let mut chance = chance(1, "bench");
+    let bytes = growth(|| crawl.fill(MEASURED, &mut chance));
+    eprintln!(
+        "a host with one waiting link: {:.0} bytes",
+        each(bytes, MEASURED)
+    );
+    kept.push(crawl);
+    black_box(&kept);
+}
+
 fn bench(criterion: &mut Criterion) {
+    if std::env::var_os("FRONTIER_MEMORY").is_some() {
+        memory();
+        return;
+    }
     for (links, hosts) in SIZES {
         let mut group = criterion.benchmark_group(format!("frontier/{links}"));
         group.throughput(Throughput::Elements(2));

@@ -66,7 +66,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "TOPIC", num_args = 1..)]
     without: Vec<String>,
 
-    /// Crawlers: baseline, baseline-first, breadth-first, nb, ftrl, and oracle (greedy by the labels)
+    /// Crawlers: baseline, baseline-first, breadth-first, nb, ftrl, auto, and oracle (greedy by the labels); those but
+    /// the last also steered, as in `best-n-first:16` or `nb+altered-greedy:0.8:0.2`
     /// [default: breadth-first,baseline; of a study: baseline,ftrl]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     crawlers: Vec<String>,
@@ -169,7 +170,7 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let started = clock.now();
     let entries = run_contest(&bench, &spec, &|entry| {
         tracing::info!(
-            crawler = entry.crawler.name(),
+            crawler = &*entry.crawler.name(),
             topic = entry.topic,
             seed_set = entry.seed_set,
             loss = entry.by_critic.loss(),
@@ -349,7 +350,7 @@ fn render(summary: &Summary) -> String {
         let range = |of: &report::MeanOf| format!("{:.1} - {:.1}", of.min, of.max);
         vec![
             row.topic.clone(),
-            row.crawler.to_owned(),
+            row.crawler.clone().into_owned(),
             row.n.to_string(),
             row.seed_sets.to_string(),
             format!("{:.1}", row.loss_critic.mean),

@@ -30,7 +30,7 @@ use super::waiters::Waiters;
 use crate::apprentice::LinkScorer;
 use crate::archive::Keeper;
 use crate::booking::{CrawlState, Event, EvictedEvent, Kept, Seq, StateEvent};
-use crate::clock::{Clock, Timestamp};
+use crate::clock::{Clock, Timestamp, chance};
 use crate::features::TermWeights;
 use crate::fetch::robots::Origin;
 use crate::fetch::{GuardRules, Source};
@@ -115,7 +115,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// [`EngineError`] if the log cannot be read or holds no usable spec.
     pub fn open(mut parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
-        let params = spec.tuning.frontier_params(spec.order, spec.combine);
         let scorer = match parts.scorer.take() {
             Some(scorer) => scorer,
             None => first_scorer(&spec, parts.start.as_deref()),
@@ -150,7 +149,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             world: parts.world,
             guard_note: parts.guard_note,
             needs_contact: parts.needs_contact,
-            frontier: Frontier::new(params, parts.calendar),
+            frontier: empty_frontier(&spec, parts.calendar),
             scorer,
             learning: Learning::new(reader, parts.start),
             keeper: None,
@@ -427,6 +426,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.raw_spec = raw;
         Ok(())
     }
+}
+
+fn empty_frontier(spec: &Spec, calendar: HostCalendar) -> Frontier {
+    let params = spec.tuning.frontier_params(spec.order, spec.combine);
+    let mut frontier = Frontier::new(params, calendar);
+    frontier.steer(spec.steering, chance(spec.seed, "steering"));
+    frontier
 }
 
 /// What a job gives; never, if there is none.

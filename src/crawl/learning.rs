@@ -20,7 +20,7 @@ use crate::booking::{
 use crate::clock::{Clock, Timestamp};
 use crate::features::PageSketch;
 use crate::fetch::Source;
-use crate::frontier::{Combine, Lease, Next, StoreFailure};
+use crate::frontier::{Combine, Lease, Next, Steering, StoreFailure};
 use crate::url::UrlId;
 
 /// Links that are scored again, one after another, before one is leased.
@@ -84,7 +84,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             return Ok(self.frontier.next(now));
         }
         let mut choice = Choice::default();
+        // What is steered by chance anyway has no propensities that would be true.
         if self.scorer.explores()
+            && self.spec.steering == Steering::BestFirst
             && let Some(rivals) = self.frontier.rivals(now)
         {
             choice = self.scorer.choose();

@@ -51,7 +51,7 @@ pub use judging::{ClassNames, Judge};
 pub use keeping::found_on;
 pub use labels::Labels;
 pub use learners::{Learned, LearnersAt};
-pub use order::CrawlOrder;
+pub use order::{CrawlOrder, order_name, parse_order};
 pub use parts::{EngineParts, Pace, RobotsPolicy, World};
 pub use progress::{Progress, Tally};
 pub use report::page_row;

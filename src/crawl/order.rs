@@ -1,5 +1,7 @@
 //! How a crawl orders its frontier.
 
+use std::borrow::Cow;
+
 use super::spec::SpecError;
 use crate::apprentice::{
     Apprentice, BaselineScorer, BreadthFirstScorer, Ftrl, FtrlParams, Learner, LinkScorer, Panel,
@@ -7,7 +9,7 @@ use crate::apprentice::{
 };
 use crate::clock::chance;
 use crate::features::{FeatureSpec, FeatureSpecError};
-use crate::frontier::Combine;
+use crate::frontier::{Combine, Steering};
 use crate::proto::v1;
 use crate::text::unknown_name;
 
@@ -128,6 +130,34 @@ impl CrawlOrder {
     }
 }
 
+/// An order as a spec names it, and how it is steered: `ftrl`, `ftrl+best-n-first:16`, or
+/// `best-n-first:16` for `baseline+best-n-first:16`.
+///
+/// # Errors
+/// Says what there is.
+pub fn parse_order(text: &str) -> Result<(CrawlOrder, Steering), String> {
+    if let Some((order, steering)) = text.split_once('+') {
+        return Ok((CrawlOrder::from_name(order)?, Steering::parse(steering)?));
+    }
+    if Steering::is_meant_by(text) {
+        return Ok((CrawlOrder::Baseline, Steering::parse(text)?));
+    }
+    let order = CrawlOrder::from_name(text).map_err(|problem| {
+        let [batches, altered] = Steering::FORMS;
+        format!("{problem}, each alone or as in nb+{batches} or nb+{altered}")
+    })?;
+    Ok((order, Steering::BestFirst))
+}
+
+/// The name that [`parse_order`] reads.
+pub fn order_name(order: CrawlOrder, steering: Steering) -> Cow<'static, str> {
+    match (order, steering) {
+        (_, Steering::BestFirst) => order.name().into(),
+        (CrawlOrder::Baseline, _) => steering.to_string().into(),
+        (_, _) => format!("{}+{steering}", order.name()).into(),
+    }
+}
+
 /// What the apprentice of `order` is to look at.
 ///
 /// # Errors
@@ -231,6 +261,31 @@ mod tests {
             typo.contains("apprentice.combine") && typo.contains("noisy-or"),
             "{typo}"
         );
+    }
+
+    #[test]
+    fn an_order_is_named_with_its_steering() {
+        for name in [
+            "ftrl",
+            "nb+best-n-first:16",
+            "best-n-first:256",
+            "auto+altered-greedy:0.9:0.5",
+        ] {
+            let (order, steering) = parse_order(name).unwrap();
+            assert_eq!(order_name(order, steering), name);
+        }
+        let of_baseline = parse_order("baseline+best-n-first:3").unwrap();
+        assert_eq!(order_name(of_baseline.0, of_baseline.1), "best-n-first:3");
+        for (name, words) in [
+            ("best", "nb+best-n-first:N"),
+            ("best-n-first:x", "is 2 to"),
+            ("nbb+best-n-first:3", "did you mean `nb`?"),
+            ("nb+best-first", "altered-greedy:Q:ZETA"),
+            ("nb+", "altered-greedy:Q:ZETA"),
+        ] {
+            let problem = parse_order(name).unwrap_err();
+            assert!(problem.contains(words), "{name}: {problem}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::epochs::Effect;
 use super::error::EngineError;
 use super::handle::CrawlError;
-use super::order::{CrawlOrder, check_features};
+use super::order::{CrawlOrder, check_features, order_name};
 use super::page_reader::PageReader;
 use super::spec::SpecError;
 use super::trainee::{Heed, Lessons, Settings, Trainee};
@@ -321,7 +321,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let recipe = settings.recipe();
         self.spec.order = settings.order;
         self.spec.features = settings.features;
-        self.raw_spec.order = recipe.order;
+        self.raw_spec.order = order_name(settings.order, self.spec.steering).into_owned();
         // How several pages are combined is the frontier's business and stays, where it can.
         let combine = if settings.order.learns() {
             self.spec.combine

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::labels::Labels;
-use super::order::{CrawlOrder, check_combine, check_features};
+use super::order::{CrawlOrder, check_combine, check_features, parse_order};
 use super::scope::Scope;
 use super::starts::{StartSpec, check_start};
 use crate::critic::{JudgeAddress, RemoteOptions};
 use crate::features::FeatureSpec;
 use crate::fetch::FetchLimits;
-use crate::frontier::{Combine, FrontierParams, HOSTS_PER_ADDRESS, LINK_BYTES, Spacing};
+use crate::frontier::{Combine, FrontierParams, HOSTS_PER_ADDRESS, LINK_BYTES, Spacing, Steering};
 use crate::page::PageLimits;
 use crate::proto::v1;
 use crate::url::CanonicalUrl;
@@ -59,6 +59,8 @@ pub struct Spec {
     pub example_seeds: usize,
     /// How the frontier is ordered.
     pub order: CrawlOrder,
+    /// Which link is taken in that order.
+    pub steering: Steering,
     /// How the priorities that several pages give a link become one.
     pub combine: Combine,
     /// What its apprentice looks at, if it has one.
@@ -229,12 +231,10 @@ impl Spec {
                 "no topic; name at least one class of the critic, or one that the judge understands",
             ));
         }
-        let order = match spec.order.as_str() {
+        let (order, steering) = match spec.order.as_str() {
             // What it meant before specs named it; a new crawl is given the default when it is created.
-            "" => CrawlOrder::Baseline,
-            name => {
-                CrawlOrder::from_name(name).map_err(|problem| SpecError::new("order", problem))?
-            }
+            "" => (CrawlOrder::Baseline, Steering::BestFirst),
+            name => parse_order(name).map_err(|problem| SpecError::new("order", problem))?,
         };
         Ok(Self {
             name: spec.name.clone(),
@@ -247,6 +247,7 @@ impl Spec {
             combine: check_combine(order, spec.apprentice.as_ref())?,
             labels: Labels::check(spec.apprentice.as_ref())?,
             order,
+            steering,
             seed: spec.seed,
             within: check_within(&spec.within)?,
             start: check_start(spec.start.as_ref())?,

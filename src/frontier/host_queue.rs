@@ -1,6 +1,6 @@
 //! One host: its queue of links and where it stands itself.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::links::{Links, OrderKey};
@@ -108,6 +108,31 @@ impl Host {
     /// The key of the best waiting link.
     pub(super) fn best(&self) -> Option<OrderKey> {
         self.queue.peek().map(|entry| entry.key)
+    }
+
+    /// The waiting links, the best one first. What is not taken costs nothing.
+    pub(super) fn best_links<'a>(
+        &'a self,
+        links: &'a Links,
+        side: Side,
+    ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
+        // The heap is walked from its top: below an entry there are no better ones.
+        let heap = self.queue.as_slice();
+        let mut next: BinaryHeap<(Reverse<OrderKey>, usize)> = BinaryHeap::new();
+        next.extend(heap.first().map(|entry| (Reverse(entry.key), 0)));
+        let in_order = std::iter::from_fn(move || {
+            let (_, at) = next.pop()?;
+            for below in [2 * at + 1, 2 * at + 2] {
+                next.extend(heap.get(below).map(|entry| (Reverse(entry.key), below)));
+            }
+            heap.get(at)
+        });
+        let mut last = None;
+        in_order
+            .filter(move |entry| links.waits_as(entry.slot, entry.key, side))
+            .map(|entry| (entry.key, entry.slot))
+            // One that was queued twice under one key comes once.
+            .filter(move |(key, _)| last.replace(*key) != Some(*key))
     }
 
     /// Takes the best waiting link out.

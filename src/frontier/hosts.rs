@@ -261,6 +261,11 @@ impl Hosts {
         self.ready.first().map(|(_, number)| *number)
     }
 
+    /// The ready hosts, the one with the best link first.
+    pub(super) fn ready(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ready.iter().map(|(_, number)| *number)
+    }
+
     /// The key of the best link of the ready hosts.
     pub(super) fn best_ready_key(&self) -> Option<OrderKey> {
         self.ready.first().map(|(key, _)| *key)

@@ -11,6 +11,7 @@ use super::lease::{Lease, Next};
 use super::links::{Links, OrderKey, checked_priority};
 use super::params::FrontierParams;
 use super::returns::{Returned, Returns};
+use super::steering::Steered;
 use super::{Held, HostCalendar, HostLease};
 use crate::clock::Timestamp;
 use crate::url::{CanonicalUrl, FingerprintState, UrlId};
@@ -28,6 +29,8 @@ pub struct Frontier {
     pub(super) links: Links,
     pub(super) hosts: Hosts,
     pub(super) baseline: BaselineQueue,
+    /// `None` takes the best.
+    pub(super) steered: Option<Steered>,
     returns: Arc<Returns>,
     leases: u64,
     /// Empty between two calls; kept for their memory.
@@ -51,6 +54,7 @@ impl Frontier {
             links: Links::default(),
             hosts: Hosts::default(),
             baseline: BaselineQueue::default(),
+            steered: None,
             returns: Arc::default(),
             leases: 0,
             scratch: Scratch::default(),
@@ -72,14 +76,16 @@ impl Frontier {
         });
     }
 
-    /// The best link whose host may be asked at `now`.
+    /// The best link whose host may be asked at `now`, or the one that the [steering](Self::steer) wants.
     pub fn next(&mut self, now: Timestamp) -> Next {
         self.take_returned(now);
         self.hosts.wake(now);
-        while let Some(number) = self.hosts.best_ready() {
+        while let Some(best) = self.hosts.best_ready() {
+            let slot = self.steered_slot();
+            let number = slot.map_or(best, |slot| self.links.get(slot).host);
             match self.lease_host(number, now) {
                 Ok(host) => {
-                    if let Some(lease) = self.lease(number, host, now) {
+                    if let Some(lease) = self.lease(number, slot, host, now) {
                         return Next::Lease(lease);
                     }
                 }
@@ -109,8 +115,21 @@ impl Frontier {
         }
     }
 
-    fn lease(&mut self, number: u32, host: HostLease, now: Timestamp) -> Option<Lease> {
-        let slot = self.hosts.lease_best(number, &mut self.links)?;
+    /// Leases the link in `slot`, or the host's best one.
+    fn lease(
+        &mut self,
+        number: u32,
+        slot: Option<u32>,
+        host: HostLease,
+        now: Timestamp,
+    ) -> Option<Lease> {
+        let slot = match slot {
+            Some(slot) => {
+                self.hosts.lease_slot(number, slot, &mut self.links);
+                slot
+            }
+            None => self.hosts.lease_best(number, &mut self.links)?,
+        };
         Some(self.lease_of(slot, host, now))
     }
 
@@ -152,6 +171,7 @@ impl Frontier {
 
     /// A leased link turns out to be worth only `priority`. If another one is better now it goes back, with
     /// that priority, and its host as if nothing had been asked; else the lease stands, with that priority.
+    /// A link that was taken though it was not the best stands as well.
     ///
     /// # Errors
     /// The lease, if nothing that is ready is better.
@@ -165,6 +185,9 @@ impl Frontier {
         let host = link.host;
         if self.is_switching() {
             self.links.new_scores.replace(slot, lease.priority);
+        }
+        if self.steered.is_some() {
+            return Err(lease);
         }
         let key = self.key_of(slot);
         // Its own host is away with this lease, so a better link of that host does not show yet.

@@ -1,11 +1,13 @@
 //! The crawlers that can be compared: the orders of the program, and some that only a replay can have.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::labels::{Labels, LabelsError};
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::Event;
-use crate::crawl::CrawlOrder;
+use crate::crawl::{CrawlOrder, order_name, parse_order};
+use crate::frontier::Steering;
 use crate::text::unknown_name;
 use crate::url::UrlId;
 
@@ -13,7 +15,7 @@ use crate::url::UrlId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crawler {
     /// One that a real crawl can be, too.
-    Order(CrawlOrder),
+    Order(CrawlOrder, Steering),
     /// Greedy by the judge's own word on each target: what could be had with perfect foresight of one
     /// link. No true bound, since it does not look beyond that link.
     Oracle,
@@ -21,10 +23,10 @@ pub enum Crawler {
 
 impl Crawler {
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> Cow<'static, str> {
         match self {
-            Self::Order(order) => order.name(),
-            Self::Oracle => "oracle",
+            Self::Order(order, steering) => order_name(order, steering),
+            Self::Oracle => "oracle".into(),
         }
     }
 
@@ -33,20 +35,34 @@ impl Crawler {
     /// # Errors
     /// Lists the names that there are.
     pub fn from_name(name: &str) -> Result<Self, String> {
-        let mut all: Vec<Self> = CrawlOrder::ALL.into_iter().map(Self::Order).collect();
-        all.push(Self::Oracle);
-        if let Some(crawler) = all.iter().find(|crawler| crawler.name() == name) {
-            return Ok(*crawler);
+        if name == "oracle" {
+            return Ok(Self::Oracle);
         }
-        let names: Vec<_> = all.iter().map(|crawler| crawler.name()).collect();
+        if name.contains('+') || Steering::is_meant_by(name) {
+            return parse_order(name).map(|(order, steering)| Self::Order(order, steering));
+        }
+        if let Ok(order) = CrawlOrder::from_name(name) {
+            return Ok(Self::Order(order, Steering::BestFirst));
+        }
+        let mut names = CrawlOrder::ALL.map(CrawlOrder::name).to_vec();
+        names.push("oracle");
+        names.extend(Steering::FORMS);
         Err(format!("no crawler {}", unknown_name(name, &names)))
     }
 
     /// How its crawl is ordered, as a spec says it.
     pub(super) fn order(self) -> CrawlOrder {
         match self {
-            Self::Order(order) => order,
+            Self::Order(order, _) => order,
             Self::Oracle => CrawlOrder::Baseline,
+        }
+    }
+
+    /// The same with its steering, by name.
+    pub(super) fn order_name(self) -> Cow<'static, str> {
+        match self {
+            Self::Order(order, steering) => order_name(order, steering),
+            Self::Oracle => CrawlOrder::Baseline.name().into(),
         }
     }
 }

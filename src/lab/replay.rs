@@ -313,7 +313,7 @@ fn begins_with(
 
 fn scorer_of(world: &Bench, job: &Job) -> Result<Option<Box<dyn LinkScorer>>, ContestError> {
     match job.crawler {
-        Crawler::Order(_) => Ok(None),
+        Crawler::Order(..) => Ok(None),
         Crawler::Oracle => {
             let labels = world.labels.as_ref().ok_or(ContestError::NoOracle)?;
             Ok(Some(Box::new(OracleScorer::new(labels, &job.topic)?)))
@@ -345,7 +345,7 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         topics: vec![job.topic.clone()],
         critic: PathBuf::from("given").display().to_string(),
         budget: spec.budget,
-        order: job.crawler.order().name().to_owned(),
+        order: job.crawler.order_name().into_owned(),
         apprentice: job.crawler.order().features().and(spec.apprentice.clone()),
         seed: spec.seed,
         scope: Some(v1::Scope {

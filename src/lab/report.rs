@@ -1,5 +1,6 @@
 //! What a contest leaves behind: `curves.csv`, `summary.json` and a picture for each topic.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -52,7 +53,7 @@ pub struct Sources {
 #[derive(Clone, Debug, Serialize)]
 pub struct EntrySummary {
     /// The crawler.
-    pub crawler: &'static str,
+    pub crawler: Cow<'static, str>,
     /// The topic.
     pub topic: String,
     /// The seed set.
@@ -87,7 +88,7 @@ pub struct EntrySummary {
 #[derive(Clone, Debug, Serialize)]
 pub struct Spread {
     /// The crawler.
-    pub crawler: &'static str,
+    pub crawler: Cow<'static, str>,
     /// The topic.
     pub topic: String,
     /// Fetches.
@@ -306,7 +307,7 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
             let relevant = judged.map(|curve| curve.relevant_of_first(n));
             let (n_unseen, loss_unseen) = entry.unseen(n);
             csv.write_record([
-                entry.crawler.name(),
+                &*entry.crawler.name(),
                 &entry.topic,
                 &entry.seed_set.to_string(),
                 &n.to_string(),
@@ -339,7 +340,7 @@ fn picture(
         // One point is no line.
         if points.len() > 1 {
             curves.push(NamedCurve {
-                name: first.crawler.name().to_owned(),
+                name: first.crawler.name().into_owned(),
                 points,
             });
         }

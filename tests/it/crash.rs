@@ -1,5 +1,7 @@
 //! A crawl whose daemon is killed with SIGKILL, again and again, comes to the same end as one that
 //! was left in peace.
+//!
+//! `APPRENTICE_CRASH_KILLS` is how often it is killed, `APPRENTICE_CRASH_SEED` the seed of the moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,10 +24,14 @@ use apprentice::store::StoreOptions;
 use apprentice::url::{CanonicalUrl, UrlId};
 use rand::RngExt;
 
-use crate::support::daemon::{Home, Web, create, finished, loss, rows, status};
+use crate::support::daemon::{Home, Web, create, loss, rows, status};
 
+/// Kills in every test run.
 const KILLS: u32 = 20;
-/// Between two requests to a host: some forty pages a host make a crawl that outlives all kills.
+const KILLS_VARIABLE: &str = "APPRENTICE_CRASH_KILLS";
+/// Pages of the web for each kill.
+const PAGES_A_KILL: usize = 25;
+/// Between two requests to a host: some forty pages a host make a crawl that outlives [`KILLS`].
 const DELAY_MS: u64 = 350;
 /// A daemon lives at most this long (ms): it has to open the store, to ask for robots.txt, to wait
 /// for the delay and to flush before anything is booked, so some lives leave nothing behind.
@@ -65,6 +71,12 @@ fn moments_seed() -> u64 {
     }
 }
 
+/// How often the daemon is killed.
+fn kills() -> u32 {
+    let given = std::env::var(KILLS_VARIABLE).ok();
+    given.map_or(KILLS, |text| text.parse().unwrap())
+}
+
 fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
     let mut spec = home.spec("crawl", web);
     spec.scope = None;
@@ -79,6 +91,8 @@ fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
 struct Remains {
     rows: Vec<v1::PageRow>,
     fates: BTreeMap<CanonicalUrl, Fate>,
+    /// What is to be told of the kills.
+    kills: String,
 }
 
 impl Remains {
@@ -99,29 +113,64 @@ async fn undisturbed(web: &Web, toy: &ToyWeb) -> Remains {
     let rows = account(&mut client).await;
     daemon.stop().await;
     let fates = fates(&home.data().join("crawls/crawl"));
-    Remains { rows, fates }
+    let kills = String::new();
+    Remains { rows, fates, kills }
 }
 
-/// A crawl whose daemon is killed [`KILLS`] times.
+/// Asks for a retraining, whose answer the daemon may not live to give: its epoch goes through the frontier
+/// while the crawl goes on.
+fn retrain(mut client: Client, kill: u32) {
+    let request = v1::RetrainRequest {
+        name: "crawl".into(),
+        learner: ["ftrl", "nb"][kill as usize % 2].into(),
+        from_scratch: kill.is_multiple_of(3),
+        ..Default::default()
+    };
+    tokio::spawn(async move { client.retrain(request).await.is_ok() });
+}
+
+/// A crawl whose daemon is killed again and again.
 async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
     let home = Home::new();
     let mut moments = chance(seed, "moments to kill at");
     let mut daemon = home.daemon_on(web).await;
     create(&mut daemon.client().await, spec(&home, toy)).await;
     let mut progress = BTreeSet::new();
-    for kill in 1..=KILLS {
+    let mut retrained = BTreeSet::new();
+    let mut killed = 0;
+    for kill in 1..=kills() {
         let life = Duration::from_millis(moments.random_range(0..LIFE_MS_MAX));
         tokio::time::sleep(life).await;
+        // Some are stopped first, and go on for a moment, or die asleep.
+        if moments.random_bool(0.2) {
+            daemon.signal("STOP");
+            tokio::time::sleep(life / 4).await;
+            if moments.random_bool(0.5) {
+                daemon.signal("CONT");
+                tokio::time::sleep(life / 4).await;
+            }
+        }
         daemon.kill();
         // Some daemons are killed while they start.
         daemon = if moments.random_bool(0.2) {
             home.spawn(&["--archive-proxy", &web.proxy])
         } else {
             let daemon = home.daemon_on(web).await;
-            let crawl = status(&mut daemon.client().await, "crawl").await;
+            let mut client = daemon.client().await;
+            let crawl = status(&mut client, "crawl").await;
             let running = crawl.state() == v1::CrawlState::Running;
-            assert!(running, "after kill {kill}: {}", crawl.reason);
+            assert!(
+                running || kill > KILLS,
+                "after kill {kill}: {}",
+                crawl.reason
+            );
+            killed = kill;
+            if !running {
+                break;
+            }
             progress.insert(crawl.fetched);
+            retrained.insert(crawl.epoch);
+            retrain(client, kill);
             daemon
         };
     }
@@ -131,16 +180,31 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
         progress.len() > 3,
         "hardly a life booked anything: {progress:?}"
     );
+    assert!(
+        retrained.len() > 1,
+        "no epoch outlived a kill: {retrained:?}"
+    );
     let daemon = home.daemon_on(web).await;
     let rows = account(&mut daemon.client().await).await;
     daemon.stop().await;
     let fates = fates(&home.data().join("crawls/crawl"));
-    Remains { rows, fates }
+    let kills = format!("{killed} kills; fetched by then: {progress:?}, epochs: {retrained:?}");
+    Remains { rows, fates, kills }
 }
 
 /// Waits for the end of the crawl and compares its curve with its rows, which it gives back.
 async fn account(client: &mut Client) -> Vec<v1::PageRow> {
-    let crawl = finished(client, "crawl").await;
+    // As long as the kills take, and longer.
+    let patience = Duration::from_secs(60 + 6 * u64::from(kills()));
+    let running = async {
+        while status(client, "crawl").await.state() == v1::CrawlState::Running {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let ended = tokio::time::timeout(patience, running).await;
+    assert!(ended.is_ok(), "the crawl does not end");
+    let crawl = status(client, "crawl").await;
+    assert_eq!(crawl.state(), v1::CrawlState::Finished, "{}", crawl.reason);
     assert_eq!(crawl.reason, "out of links");
     let rows = rows(client, "crawl", true).await;
     let points = loss(client, "crawl").await;
@@ -253,13 +317,17 @@ fn fate_of(event: Event, url: &CanonicalUrl) -> Fate {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crawl_killed_twenty_times_ends_like_one_left_in_peace() {
+async fn a_crawl_killed_again_and_again_ends_like_one_left_in_peace() {
     let seed = moments_seed();
     println!("moments: {SEED_VARIABLE}={seed}");
-    let toy = Arc::new(ToyWeb::generate(3, ToyParams::finite(500)));
+    let toy = Arc::new(ToyWeb::generate(
+        3,
+        ToyParams::finite(PAGES_A_KILL * kills().max(KILLS) as usize),
+    ));
     let web = Web::serve(Impatient(ToyLibrary(Arc::clone(&toy)))).await;
     let (peace, kills) = tokio::join!(undisturbed(&web, &toy), disturbed(&web, &toy, seed));
 
+    println!("{}", kills.kills);
     let mut seen = BTreeSet::new();
     for row in &kills.rows {
         assert!(seen.insert(&row.url), "{} is booked twice", row.url);

@@ -213,7 +213,7 @@ fn the_same_comparison_gives_the_same_bytes_whatever_runs_at_once() {
     for flight in ["", "--in-flight 4 --delay-ms 700"] {
         let words = format!(
             "--labels labels.csv --budget 150 --seed-sets 2 --seed 3 \
-             --crawlers breadth-first,baseline,nb,ftrl,oracle {flight}"
+             --crawlers breadth-first,baseline,nb,ftrl,oracle,best-n-first:8,nb+altered-greedy:0.7:0.2 {flight}"
         );
         let first = SHELF.compare(&words).curves();
         for workers in ["", "--workers 1", "--workers 2", "--workers 4"] {

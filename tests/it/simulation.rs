@@ -106,7 +106,9 @@ impl Simulation {
         let clock = SimulatedClock::starting_at(Timestamp(1_000));
         let in_flight = [1, 4][hat.random_range(0..2)];
         let delay_ms = [0, 300, 2_000][hat.random_range(0..3)];
-        let order = CrawlOrder::ALL[hat.random_range(0..3)];
+        let order = CrawlOrder::ALL[hat.random_range(0..3)].name();
+        let steering = ["", "", "+best-n-first:5", "+altered-greedy:0.5:0.3"];
+        let steering = steering[chance(seed, "steering").random_range(0..4)];
         let mut or_none = |max: u64| {
             if hat.random_bool(0.5) {
                 0
@@ -118,7 +120,7 @@ impl Simulation {
             name: "simulated".into(),
             topics: vec!["reef".into()],
             critic: "given".into(),
-            order: order.name().into(),
+            order: format!("{order}{steering}"),
             budget: or_none(40),
             scope: Some(v1::Scope {
                 pages_per_host_max: or_none(6),

@@ -56,10 +56,11 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPRENTICE_CONTACT", value_name = "CONTACT")]
     contact: Option<String>,
 
-    /// Order of the frontier [default: auto]
+    /// Order of the frontier [default: auto], alone or with how it is steered: `ftrl+best-n-first:16`,
+    /// `ftrl+altered-greedy:0.8:0.2`
     #[arg(
         long,
-        value_name = "auto|ftrl|nb|baseline|baseline-first|breadth-first"
+        value_name = "auto|ftrl|nb|baseline|baseline-first|breadth-first[+STEERING]"
     )]
     order: Option<String>,
 

@@ -8,6 +8,7 @@ mod failures;
 mod feedback;
 mod first_contacts;
 mod fold;
+mod interrupted;
 mod judging;
 mod learning;
 mod orders;

@@ -67,3 +67,25 @@ async fn a_better_page_that_is_found_later_leads_the_way_at_once() {
         ]
     );
 }
+
+#[tokio::test]
+async fn batches_are_fetched_whole_before_what_they_brought() {
+    let crawl = || {
+        let mut crawl = Crawl::new(&["start/"]);
+        crawl.page("start/", "nothing", &["poor/", "good/", "rest/"]);
+        crawl.page("poor/", "sand", &["poor/1"]);
+        crawl.page("good/", "reef", &["good/1"]);
+        crawl.page("good/1", "reef", &["good/2"]);
+        crawl.spec.order = "best-n-first:3".into();
+        crawl
+    };
+    let once = crawl();
+    once.replay().await;
+    let requests = once.requests();
+    let mut batch = requests[1..4].to_vec();
+    batch.sort_unstable();
+    assert_eq!(batch, ["good/", "poor/", "rest/"]);
+    let again = crawl();
+    again.replay().await;
+    assert_eq!(again.requests(), requests);
+}

@@ -7,6 +7,7 @@ mod model;
 mod order;
 mod random;
 mod rescore;
+mod steering;
 mod switching;
 
 use std::collections::BTreeMap;

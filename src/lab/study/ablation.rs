@@ -15,7 +15,7 @@ pub(super) fn study(
         return Err(StudyError::TwoCrawlers);
     };
     let Some(features) = second.order().features() else {
-        return Err(StudyError::NoApprentice(second.name()));
+        return Err(StudyError::NoApprentice(second.name().into_owned()));
     };
     // Of those that the apprentice is told to look at.
     let told = spec.contest.apprentice.clone().unwrap_or_default();

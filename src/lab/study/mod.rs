@@ -169,7 +169,7 @@ pub enum StudyError {
     TwoCrawlers,
     /// The second crawler learns nothing.
     #[error("the crawler `{0}` learns nothing; give an apprentice second, as in baseline,ftrl")]
-    NoApprentice(&'static str),
+    NoApprentice(String),
     /// A crawl was too short to say anything.
     #[error(
         "topic {topic:?}: only {found} {what}; at least {least} are needed: raise --budget, or start elsewhere"

@@ -28,7 +28,8 @@ pub(super) fn study(
     let done_before = free.len() as u64;
     let within = contest(world, &fenced, &|done| steps(done_before + done, total))?;
     let name = format!("{} within {}", second.name(), first.name());
-    let crawlers = [first.name(), second.name(), name.as_str()];
+    let (first, second) = (first.name(), second.name());
+    let crawlers = [&*first, &*second, name.as_str()];
     let mut finding = Finding {
         data: Table::new(&[
             "topic",

@@ -139,7 +139,7 @@ pub(super) fn study(
         return Err(StudyError::TwoCrawlers);
     };
     if second.order().features().is_none() {
-        return Err(StudyError::NoApprentice(second.name()));
+        return Err(StudyError::NoApprentice(second.name().into_owned()));
     }
     let at = spec.switch_at.unwrap_or(spec.contest.budget / 2).max(1);
     let jobs = jobs(world, &spec.contest)?;
@@ -185,8 +185,8 @@ pub(super) fn study(
         steps(done, total);
     }
     let names = [
-        first.name().to_owned(),
-        second.name().to_owned(),
+        first.name().into_owned(),
+        second.name().into_owned(),
         format!("{} from {at} on", second.name()),
     ];
     summarise(&by_topic, &names, &mut finding)?;

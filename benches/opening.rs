@@ -1,0 +1,279 @@
+//! How long a crawl takes to open, by the pages in its log.
+//!
+//! `cargo bench --bench opening` (10,000 and 100,000 pages), `cargo bench --bench opening -- 1000000` (a
+//! million, with 10 million waiting links: 6 GB on disk, some minutes to write). Each page has 11 links, 10 of
+//! them new, and few words. The log is written, closed, opened, and folded, once by an order that learns
+//! nothing, and with `learn` among the arguments once more by one that learns from every page.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints its figures, and one that cannot go on fails by panicking"
+)]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apprentice::booking::{
+    CrawlState, Event, Judgement, LeaseFacts, Likeness, LinkFact, PageBooking, Reference,
+    SeedsEvent, Seq, StateEvent, evidence,
+};
+use apprentice::clock::{Clock, SystemClock, Timestamp};
+use apprentice::crawl::{Engine, EngineParts, Judge, Pace, RobotsPolicy, SEED_PRIORITY};
+use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
+use apprentice::fetch::{FetchError, Outcome, Request, Source};
+use apprentice::frontier::{FrontierStore, HostCalendar, SledStore};
+use apprentice::page::{Link, LinkContext, LinkElement, Page};
+use apprentice::proto::v1;
+use apprentice::store::StoreOptions;
+use apprentice::url::CanonicalUrl;
+use prost::Message;
+
+const NEW: u64 = 10;
+const WORDS: u32 = 40;
+const HOSTS: u64 = 100_000;
+/// A million pages take so long to write that nothing else is measured with them.
+const GROUP: u64 = 1_000;
+
+fn mixed(n: u64) -> u64 {
+    let n = (n ^ n >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (n ^ n >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ n >> 32
+}
+
+fn url(number: u64) -> CanonicalUrl {
+    let host = mixed(number) % HOSTS;
+    CanonicalUrl::from_stored(format!("http://h{host}.test/d{}/{number}.html", number % 7))
+}
+
+/// Links to its children, and one to a page before it.
+fn targets(number: u64) -> impl Iterator<Item = u64> {
+    let children = (0..NEW).map(move |link| number * NEW + link + 1);
+    children.chain([mixed(number) % (number + 1)])
+}
+
+fn page(number: u64) -> Page {
+    let links = (0..).zip(targets(number)).map(|(leaf, target)| Link {
+        target: url(target),
+        first_leaf: leaf,
+        last_leaf: leaf,
+        nofollow: false,
+        element: LinkElement::Anchor,
+        tag_path: vec!["li".into()],
+        context: LinkContext::default(),
+    });
+    Page {
+        title: "a page".into(),
+        vocabulary: (0..WORDS)
+            .map(|n| format!("w{}", mixed(number + u64::from(n)) % 3000))
+            .collect(),
+        words: (0..WORDS).collect(),
+        leaf_ends: (1..=WORDS).collect(),
+        links: links.collect(),
+        charset: "UTF-8",
+        ..Page::default()
+    }
+}
+
+/// The event that books page `number`, which is event `number + 4` of the log.
+fn booking(number: u64) -> Event {
+    let url_of = url(number);
+    let parent = number.saturating_sub(1) / NEW;
+    let reference = match number {
+        0 => Reference {
+            seq: Seq(3),
+            link: 0,
+        },
+        _ => Reference {
+            seq: Seq(parent + 4),
+            link: u32::try_from((number - 1) % NEW).unwrap(),
+        },
+    };
+    let mut hosts = Vec::new();
+    let links = targets(number).zip(0..).map(|(target, host)| {
+        let target = url(target);
+        hosts.push(target.host_key());
+        LinkFact {
+            target: target.id(),
+            host,
+            priority: (mixed(number) % 100) as f32 - 50.0,
+            refusal: None,
+        }
+    });
+    let links: Vec<LinkFact> = links.collect();
+    let at = Timestamp(i64::try_from(number).unwrap());
+    Event::Page(PageBooking {
+        lease: LeaseFacts {
+            url: url_of,
+            references: vec![reference],
+            depth: 3,
+            is_seed: number == 0,
+            priority: 0.0,
+            leased_at: at,
+            finished_at: at,
+            requests: 1,
+            host_next_at: at,
+        },
+        status: 200,
+        content_type: "text/html".into(),
+        body_bytes: 9_000,
+        body_digest: number,
+        truncated: false,
+        title: "a page".into(),
+        judgement: Judgement {
+            log_odds: (mixed(number) % 100) as f32 - 50.0,
+            calibrated_log_odds: 0.0,
+            best: vec![(0, -0.1)],
+            near_focus: false,
+            version: 1,
+        },
+        links,
+        hosts,
+        links_dropped: 0,
+        frozen: None,
+        evidence: evidence::encode(&page(number)),
+        kept: None,
+        likeness: Likeness {
+            sketch: Some(mixed(number)),
+            ..Likeness::default()
+        },
+    })
+}
+
+fn write(folder: &Path, pages: u64, order: &str) {
+    let store = SledStore::open(folder, &StoreOptions::default()).unwrap();
+    let at = Timestamp(0);
+    let spec = v1::CrawlSpec {
+        name: "bench".into(),
+        topics: vec!["all".into()],
+        critic: "given".into(),
+        order: order.into(),
+        ..Default::default()
+    };
+    store.append(Event::SpecChange(spec.encode_to_vec()));
+    store.append(Event::State(StateEvent {
+        state: CrawlState::Paused,
+        reason: "bench".into(),
+        at,
+    }));
+    store.append(Event::Seeds(SeedsEvent {
+        urls: vec![url(0)],
+        priority: SEED_PRIORITY,
+        at,
+    }));
+    for number in 0..pages {
+        store.append(booking(number));
+        if number % GROUP == GROUP - 1 {
+            store.flush().unwrap();
+        }
+    }
+    store.flush().unwrap();
+}
+
+/// Nothing is fetched, nothing is judged.
+struct Nothing(Vec<String>);
+
+impl Source for Nothing {
+    async fn fetch(&self, _request: Request) -> Outcome {
+        Outcome::Failure(FetchError::Status {
+            code: 404,
+            retry_after: None,
+        })
+    }
+}
+
+impl PageJudge for Nothing {
+    fn judge_batch(&self, pages: &[&Page]) -> Vec<Verdict> {
+        let verdict = |_: &&Page| Verdict {
+            log_odds: 0.0,
+            calibrated_log_odds: 0.0,
+            best: vec![ClassScore {
+                class: ClassId(0),
+                log_posterior: -0.05,
+            }],
+            near_focus: false,
+            version: 1,
+        };
+        pages.iter().map(verdict).collect()
+    }
+
+    fn class_names(&self) -> &[String] {
+        &self.0
+    }
+}
+
+fn parts(store: Arc<dyn FrontierStore>) -> EngineParts<Nothing, SystemClock> {
+    EngineParts {
+        source: Arc::new(Nothing(Vec::new())),
+        clock: SystemClock::new(),
+        judge: Judge::Near(Arc::new(Nothing(vec!["all".to_owned()]))),
+        store,
+        calendar: HostCalendar::default(),
+        robots: RobotsPolicy::Ignore,
+        pace: Pace::Live,
+        world: None,
+        parsers: 1,
+        guard_note: String::new(),
+        needs_contact: false,
+        scorer: None,
+        start: None,
+    }
+}
+
+/// Resident memory of this process, where the system tells it, in MB.
+fn resident_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kib.unwrap_or_default() / 1_000
+}
+
+fn measure(pages: u64, order: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = SystemClock::new();
+    let seconds =
+        |since: Timestamp| Duration::from_millis(u64::try_from(clock.now().0 - since.0).unwrap());
+    let began = clock.now();
+    write(folder.path(), pages, order);
+    println!(
+        "{pages} pages, order {order}: written in {:.1?}",
+        seconds(began)
+    );
+    let before = resident_mb();
+    let began = clock.now();
+    let store = Arc::new(SledStore::open(folder.path(), &StoreOptions::default()).unwrap());
+    let opened = seconds(began);
+    let began_scan = clock.now();
+    let mut events = 0_u64;
+    store
+        .scan(Seq(1), Seq(u64::MAX), &mut |_, _| {
+            events += 1;
+            true
+        })
+        .unwrap();
+    let scanned = seconds(began_scan);
+    let began_fold = clock.now();
+    let (_engine, _handle) = Engine::open(parts(store)).unwrap();
+    println!(
+        "  store {opened:.2?}, a scan of {events} events {scanned:.2?}; the crawl opened in {:.2?}: {} MB more \
+         are resident",
+        seconds(began_fold) + opened,
+        resident_mb().saturating_sub(before)
+    );
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let sizes: Vec<u64> = words.iter().filter_map(|size| size.parse().ok()).collect();
+    let sizes = if sizes.is_empty() {
+        vec![10_000, 100_000]
+    } else {
+        sizes
+    };
+    for pages in sizes {
+        measure(pages, "baseline");
+        if words.iter().any(|word| word == "learn") {
+            measure(pages, "ftrl");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A crawl whose log stops after any event, on disk and in memory, under a clock that has jumped: opened
+//! again it is what a plain list of the events says, and comes to the same end.
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::booking::Reference;
+use crate::frontier::{SledStore, StoreFailure};
+use crate::store::StoreOptions;
+
+/// Some of everything: redirects, failures that are tried again, links that come twice.
+fn small() -> Crawl {
+    let mut crawl = Crawl::new(&["start/", "moved/"]);
+    crawl.limits().delay_ms_min = Some(1_000);
+    crawl.page("start/", "reef", &["a/1", "a/2", "busy/", "gone/", "c/"]);
+    crawl.page("a/1", "sand", &["b/", "b/1", "start/", "a/3"]);
+    crawl.page("a/2", "reef", &["b/1", "c/", "a/3"]);
+    crawl.page("a/3", "reef", &[]);
+    crawl
+        .fail("busy/", status(503))
+        .page("busy/", "reef", &["b/3"]);
+    crawl.redirect("moved/", "b/").redirect("c/", "c/1");
+    crawl.page("b/", "reef", &["a/1", "b/4"]);
+    crawl.page("b/1", "sand", &["b/4"]);
+    crawl.page("b/3", "reef", &[]).page("b/4", "sand", &[]);
+    crawl.page("c/1", "reef", &["c/", "moved/"]);
+    crawl
+}
+
+/// Makes nothing durable that comes after event `stop`; then every flush fails.
+struct Stopping<S> {
+    inner: Arc<S>,
+    stop: Seq,
+}
+
+impl<S: FrontierStore> FrontierStore for Stopping<S> {
+    fn append(&self, event: Event) -> Seq {
+        self.inner.append(event)
+    }
+
+    fn flush(&self) -> Result<Seq, StoreFailure> {
+        self.flush_to(Seq(u64::MAX))
+    }
+
+    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
+        self.inner.flush_to(last.min(self.stop))?;
+        if self.inner.last().min(last) > self.stop {
+            return Err(StoreFailure("it has stopped".into()));
+        }
+        Ok(self.inner.durable())
+    }
+
+    fn durable(&self) -> Seq {
+        self.inner.durable()
+    }
+
+    fn last(&self) -> Seq {
+        self.inner.last()
+    }
+
+    fn event(&self, seq: Seq) -> Result<Option<Event>, StoreFailure> {
+        self.inner.event(seq)
+    }
+
+    fn link_url(&self, at: Reference) -> Result<CanonicalUrl, StoreFailure> {
+        self.inner.link_url(at)
+    }
+
+    fn page(&self, seq: Seq) -> Result<Page, StoreFailure> {
+        self.inner.page(seq)
+    }
+
+    fn scan(
+        &self,
+        from: Seq,
+        to: Seq,
+        visit: &mut dyn FnMut(Seq, Event) -> bool,
+    ) -> Result<(), StoreFailure> {
+        self.inner.scan(from, to, visit)
+    }
+}
+
+async fn run_on(crawl: &Crawl, store: Arc<dyn FrontierStore>) -> Result<(), EngineError> {
+    let parts = crawl.parts_on(crawl.source.clone(), Pace::Replay, store);
+    let (engine, _handle) = Engine::open(parts)?;
+    engine.run().await.map(|_| ())
+}
+
+/// The log of a crawl that nothing interrupts, and its pages.
+async fn undisturbed() -> (Vec<Event>, Vec<String>) {
+    let crawl = small();
+    crawl.replay().await;
+    (crawl.events(), sorted(crawl.pages()))
+}
+
+fn sorted(mut pages: Vec<String>) -> Vec<String> {
+    pages.sort_unstable();
+    pages
+}
+
+/// The first events of a crawl, durable.
+fn begin_on(store: &dyn FrontierStore, crawl: &Crawl) -> u64 {
+    crawl.begin();
+    for event in crawl.events() {
+        store.append(event);
+    }
+    store.flush().unwrap().0
+}
+
+/// What a plain list of the events gives.
+fn plain(events: &[Event], crawl: &Crawl) -> Frontier {
+    let store = MemoryStore::new();
+    for event in events {
+        store.append(event.clone());
+    }
+    frontier_of(&store, &crawl.spec)
+}
+
+#[tokio::test]
+async fn a_crawl_that_stops_after_any_event_is_on_disk_what_a_plain_list_says() {
+    let (events, pages) = undisturbed().await;
+    let options = StoreOptions {
+        free_bytes_min: 0,
+        ..StoreOptions::default()
+    };
+    for stop in 3..events.len() {
+        let crawl = small();
+        let home = TempDir::new().unwrap();
+        let open = || Arc::new(SledStore::open(home.path(), &options).unwrap());
+        let inner = open();
+        assert_eq!(begin_on(inner.as_ref(), &crawl), 3);
+        let stopping = Stopping {
+            inner: Arc::clone(&inner),
+            stop: Seq(stop as u64),
+        };
+        let ended = run_on(&crawl, Arc::new(stopping)).await;
+        assert!(ended.unwrap_err().to_string().contains("it has stopped"));
+        drop(inner);
+
+        let left = open();
+        assert_eq!(
+            events_of(left.as_ref()),
+            events[..stop],
+            "stopped at {stop}"
+        );
+        let again = small();
+        let parts = again.parts_on(again.source.clone(), Pace::Replay, Arc::clone(&left) as _);
+        let (engine, _handle) = Engine::open(parts).unwrap();
+        let model = plain(&events[..stop], &again);
+        assert_eq!(engine.frontier.image(), model.image(), "stopped at {stop}");
+        engine.run().await.unwrap();
+        assert_eq!(sorted(pages_of(left.as_ref())), pages, "stopped at {stop}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_between_two_lives_costs_no_page_and_doubles_none() {
+    const HOUR_MS: i64 = 3_600_000;
+    let (events, pages) = undisturbed().await;
+    for jump in [-HOUR_MS, 24 * HOUR_MS] {
+        for stop in 3..events.len() {
+            let mut crawl = small();
+            crawl.clock = SimulatedClock::starting_at(Timestamp(2 * HOUR_MS));
+            let inner = Arc::new(MemoryStore::new());
+            begin_on(inner.as_ref(), &crawl);
+            let stopping = Stopping {
+                inner: Arc::clone(&inner),
+                stop: Seq(stop as u64),
+            };
+            assert!(run_on(&crawl, Arc::new(stopping)).await.is_err());
+
+            let left = Arc::new(inner.after_crash());
+            let mut again = small();
+            let now = crawl.clock.now();
+            again.clock = SimulatedClock::starting_at(Timestamp(now.0 + jump));
+            run_on(&again, Arc::clone(&left) as _).await.unwrap();
+            assert_eq!(sorted(pages_of(left.as_ref())), pages, "{stop} {jump}");
+        }
+    }
+}
