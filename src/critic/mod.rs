@@ -17,6 +17,7 @@ pub mod examples;
 mod extend;
 mod far;
 mod focus_calibration;
+pub(crate) mod frame;
 mod general;
 mod judge;
 mod mapped_file;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::critic::mapping::Mapping;
 use crate::critic::model::CriticModel;
-use crate::critic::{mapped_file, packed_file};
+use crate::critic::{frame, mapped_file, packed_file};
 
 /// What a model file begins with.
 pub(crate) const MAGIC: &[u8; 8] = b"APPRCRIT";
@@ -186,7 +186,7 @@ fn format_of(bytes: &[u8], path: &Path) -> Result<u32, ModelFileError> {
         return Err(ModelFileError::Truncated {
             path: path(),
             bytes: bytes.len() as u64,
-            wanted: packed_file::BYTES_MIN,
+            wanted: frame::BYTES_MIN,
         });
     };
     match u32::from_le_bytes(format) {

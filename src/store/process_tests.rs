@@ -1,6 +1,6 @@
 //! Tests that need a process of their own: one that is killed, one whose memory is measured.
 //!
-//! The child is this test binary again, told to run [`child`] alone.
+//! The child is this test binary again, told to run the same test alone, which [`ORDER`] makes a writer.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -30,13 +30,9 @@ fn payload(key: u64) -> Vec<u8> {
     vec![u8::try_from(key % 251).unwrap(); usize::try_from(key % 7).unwrap() * 300]
 }
 
-/// Writes groups without end and says how far it is and how much memory it has needed.
-#[test]
-#[ignore = "the other tests of this file run it as a process of its own"]
-fn child() {
-    let Ok(order) = std::env::var(ORDER) else {
-        return;
-    };
+/// In a process of its own: writes groups without end and says how far it is and how much memory it has
+/// needed.
+fn write_without_end(order: &str) {
     let (group, folder) = order.split_once(' ').unwrap();
     let group: u64 = group.parse().unwrap();
     let store = Store::open(Path::new(folder), &OPTIONS).unwrap();
@@ -65,11 +61,11 @@ fn peak_kb() -> u64 {
     kb.parse().unwrap()
 }
 
-/// Starts the child; the reports that it makes.
-fn start(group: u64, folder: &Path) -> (Child, impl Iterator<Item = (u64, u64)>) {
+/// Starts the child of this test; the reports that it makes.
+fn start(test: &str, group: u64, folder: &Path) -> (Child, impl Iterator<Item = (u64, u64)>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "store::process_tests::child"])
-        .args(["--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", &format!("store::process_tests::{test}")])
+        .args(["--nocapture", "--test-threads=1"])
         .env(ORDER, format!("{group} {}", folder.display()))
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -91,12 +87,19 @@ fn start(group: u64, folder: &Path) -> (Child, impl Iterator<Item = (u64, u64)>)
     reason = "only chooses the instant of the kill; every instant must do"
 )]
 fn a_killed_writer_leaves_a_prefix_with_all_that_was_flushed() {
+    if let Ok(order) = std::env::var(ORDER) {
+        return write_without_end(&order);
+    }
     let home = TempDir::new().unwrap();
     let folder = home.path().join("store");
     let mut random = chance(9, "kills");
     let mut before = 0;
     for round in 0..20 {
-        let (mut child, mut reports) = start(40, &folder);
+        let (mut child, mut reports) = start(
+            "a_killed_writer_leaves_a_prefix_with_all_that_was_flushed",
+            40,
+            &folder,
+        );
         let groups = random.random_range(1..12);
         let (flushed, _) = reports.nth(groups).unwrap();
         std::thread::sleep(Duration::from_micros(random.random_range(0..20_000)));
@@ -131,8 +134,11 @@ fn a_killed_writer_leaves_a_prefix_with_all_that_was_flushed() {
 /// the first thousand records, 58 MB at the end, where it had stood still for long.
 #[test]
 fn memory_does_not_grow_with_the_log() {
+    if let Ok(order) = std::env::var(ORDER) {
+        return write_without_end(&order);
+    }
     let home = TempDir::new().unwrap();
-    let (mut child, reports) = start(1_000, home.path());
+    let (mut child, reports) = start("memory_does_not_grow_with_the_log", 1_000, home.path());
     let peaks: Vec<u64> = reports.map(|(_, peak_kb)| peak_kb).take(60).collect();
     child.kill().unwrap();
     child.wait().unwrap();

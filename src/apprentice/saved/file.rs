@@ -10,16 +10,14 @@
 //! | 8 | XXH3 (64 bits) of everything before |
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::read::ZlibDecoder;
-use flate2::write::ZlibEncoder;
 use prost::Message;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::{SavedApprentice, record};
+use crate::critic::frame::{self, FrameError};
 use crate::critic::{MODEL_MAGIC, write_beside};
 use crate::features::FEATURES_VERSION;
 use crate::proto::v1;
@@ -33,9 +31,6 @@ const TAIL_BYTES: usize = 8;
 const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// The longest file that is read.
 const FILE_BYTES_MAX: u64 = RECORD_BYTES_MAX;
-/// Deflate packs no better than this (258 bytes in two bits), so nothing can unpack to more.
-const UNPACKED_RATIO_MAX: u64 = 1_032;
-
 /// Why a saved apprentice could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
@@ -173,19 +168,7 @@ impl SavedApprentice {
                 "the apprentice is too large for a file",
             ));
         }
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(FORMAT.to_le_bytes());
-        // The packed length is filled in when it is known.
-        bytes.extend([0; 8]);
-        bytes.extend((record.len() as u64).to_le_bytes());
-        let mut packer = ZlibEncoder::new(bytes, Compression::default());
-        packer.write_all(&record)?;
-        let mut bytes = packer.finish()?;
-        let packed = (bytes.len() - HEAD_BYTES) as u64;
-        bytes[12..20].copy_from_slice(&packed.to_le_bytes());
-        let checksum = xxh3_64(&bytes);
-        bytes.extend(checksum.to_le_bytes());
-        Ok(bytes)
+        frame::pack(MAGIC, FORMAT, &record, Compression::default())
     }
 
     /// The apprentice in the content of a file; `path` is its name in errors.
@@ -238,49 +221,15 @@ fn check_format(bytes: &[u8], path: &Path) -> Result<(), SavedError> {
 
 /// The record of a file whose frame is whole.
 fn unpacked(bytes: &[u8], path: &Path) -> Result<Vec<u8>, SavedError> {
-    let damaged = |problem: String| SavedError::Damaged {
-        path: path.to_owned(),
-        problem,
-    };
-    let frame = (HEAD_BYTES + TAIL_BYTES) as u64;
-    let lengths = (number(bytes, 12), number(bytes, 20));
-    let wanted = lengths
-        .0
-        .map_or(frame, |packed| packed.saturating_add(frame));
-    let (Some(unpacked), true) = (lengths.1, bytes.len() as u64 >= wanted) else {
-        return Err(SavedError::Truncated {
+    frame::unpack(bytes, RECORD_BYTES_MAX).map_err(|error| match error {
+        FrameError::Truncated(wanted) => SavedError::Truncated {
             path: path.to_owned(),
             bytes: bytes.len() as u64,
             wanted,
-        });
-    };
-    if bytes.len() as u64 > wanted {
-        return Err(damaged("it is longer than it says".to_owned()));
-    }
-    let (before, checksum) = bytes.split_at(bytes.len() - TAIL_BYTES);
-    if number(checksum, 0) != Some(xxh3_64(before)) {
-        return Err(damaged("its checksum is another".to_owned()));
-    }
-    let packed = &before[HEAD_BYTES..];
-    if unpacked > RECORD_BYTES_MAX
-        || unpacked > (packed.len() as u64).saturating_mul(UNPACKED_RATIO_MAX)
-    {
-        return Err(damaged(format!("it claims to hold {unpacked} bytes")));
-    }
-    let mut record = Vec::new();
-    // One byte more than claimed shows a record that is longer than that.
-    ZlibDecoder::new(packed)
-        .take(unpacked + 1)
-        .read_to_end(&mut record)
-        .map_err(|error| damaged(error.to_string()))?;
-    if record.len() as u64 != unpacked {
-        return Err(damaged(format!("it does not hold {unpacked} bytes")));
-    }
-    Ok(record)
-}
-
-/// The 8 bytes from `start` on as a number.
-fn number(bytes: &[u8], start: usize) -> Option<u64> {
-    let field = bytes.get(start..start.checked_add(8)?)?;
-    Some(u64::from_le_bytes(field.try_into().ok()?))
+        },
+        FrameError::Damaged(problem) => SavedError::Damaged {
+            path: path.to_owned(),
+            problem,
+        },
+    })
 }

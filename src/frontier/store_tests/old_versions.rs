@@ -1,7 +1,7 @@
 //! One store of each released version lies in tests/data and is opened here.
 //!
 //! A new version of the layout or of the records gets a folder of its own, written by
-//! [`write_the_present_version`]; the older folders stay as they are.
+//! [`what_the_present_version_writes_is_what_lies_there`]; the older folders stay as they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,10 +47,13 @@ fn version_1_is_read_and_continued() {
     assert_holds(&store, EVENTS + 5);
 }
 
+/// With `APPRENTICE_WRITE_STORE_VERSION=N` it writes the store of a new version into tests/data.
 #[test]
-#[ignore = "writes into tests/data; run once for a new version"]
-fn write_the_present_version() {
-    let folder = data(1);
+fn what_the_present_version_writes_is_what_lies_there() {
+    let home = TempDir::new().unwrap();
+    let asked = std::env::var("APPRENTICE_WRITE_STORE_VERSION").ok();
+    let new = asked.map(|version| data(version.parse().unwrap()));
+    let folder = new.unwrap_or_else(|| home.path().join("store"));
     assert!(
         !folder.exists(),
         "a released version is never written again"
@@ -58,4 +61,11 @@ fn write_the_present_version() {
     let store = SledStore::open(&folder, &StoreOptions::default()).unwrap();
     fill(&store, EVENTS);
     store.flush().unwrap();
+    drop(store);
+    let old = home.path().join("old");
+    copy(&data(1), &old);
+    for folder in [folder, old] {
+        let store = SledStore::open(&folder, &StoreOptions::default()).unwrap();
+        assert_holds(&store, EVENTS);
+    }
 }
