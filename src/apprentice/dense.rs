@@ -41,5 +41,8 @@ pub const DENSE_NAMES: [&str; DENSE] = [
 /// Log odds on a scale that keeps their order, however large they are, and on which a learner can put
 /// a weight of about one.
 pub(super) fn strength(log_odds: f32) -> f32 {
+    if log_odds == 0.0 {
+        return 0.0;
+    }
     (log_odds / 3.0).asinh()
 }

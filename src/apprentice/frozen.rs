@@ -1,9 +1,9 @@
-//! The dynamic facts of a link, and the instance that they and its page make under any set of features.
+//! The dynamic facts of a link, and the features that they and its page make under any spec.
 
 use super::dense::{self, DENSE, Dense, strength};
 use super::instance::Instance;
 use crate::booking::FrozenPair;
-use crate::features::{Extra, FeatureSpec, LinkVector, Namespace, PageSketch, key};
+use crate::features::{Extra, FeatureSpec, Key, Namespace, PageSketch, key};
 
 /// How many dynamic numbers there are.
 const NUMBERS: usize = 6;
@@ -48,21 +48,6 @@ impl Dynamic {
         }
     }
 
-    /// Writes the features of link `at` of the page to `into`.
-    pub(super) fn instance(
-        &self,
-        sketch: &PageSketch,
-        at: usize,
-        spec: &FeatureSpec,
-        into: &mut Instance,
-    ) {
-        sketch.vector(at, spec, &mut into.vector);
-        into.dense = self.dense(sketch, at, spec);
-        if spec.has(Namespace::CoCitation) {
-            self.add_cocitation(spec.d_max(), &mut into.vector);
-        }
-    }
-
     fn dense(&self, sketch: &PageSketch, at: usize, spec: &FeatureSpec) -> Dense {
         let log_odds = sketch.facts.log_odds;
         let (inside, near) = sketch.critic_near(at, spec.d_max());
@@ -87,12 +72,44 @@ impl Dynamic {
     }
 
     /// <LOW|HIGH, d> of each neighbouring link that was judged (WWW 2002, section 3.3).
-    fn add_cocitation(&self, d_max: u8, vector: &mut LinkVector) {
+    fn for_each_cocitation(&self, d_max: u8, take: &mut impl FnMut(Key, f32)) {
         for (distance, is_high) in &self.neighbours {
             if distance.unsigned_abs() <= d_max {
                 let bucket = u64::from(*is_high) << 63;
-                vector.push(key(Namespace::CoCitation, *distance, bucket), 0.5);
+                take(key(Namespace::CoCitation, *distance, bucket), 0.5);
             }
         }
+    }
+}
+
+/// A link with all that its features are made of, before they are written down.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkView<'a> {
+    pub(super) sketch: &'a PageSketch,
+    /// The place of the link on the page; there has to be one.
+    pub(super) at: usize,
+    pub(super) spec: &'a FeatureSpec,
+    pub(super) dynamic: &'a Dynamic,
+}
+
+impl LinkView<'_> {
+    /// Calls `take` with each sparse feature and its value, the dynamic ones last.
+    pub fn for_each_feature(&self, take: &mut impl FnMut(Key, f32)) {
+        self.sketch.for_each_feature(self.at, self.spec, take);
+        if self.spec.has(Namespace::CoCitation) {
+            self.dynamic.for_each_cocitation(self.spec.d_max(), take);
+        }
+    }
+
+    /// The dense features.
+    pub fn dense(&self) -> Dense {
+        self.dynamic.dense(self.sketch, self.at, self.spec)
+    }
+
+    /// Writes all features to `into`.
+    pub(super) fn instance(&self, into: &mut Instance) {
+        into.vector.clear();
+        self.for_each_feature(&mut |key, value| into.vector.push(key, value));
+        into.dense = self.dense();
     }
 }

@@ -6,6 +6,7 @@
 
 use super::dense::{self, DENSE, Dense};
 use super::explain::{FeatureRef, Parts};
+use super::frozen::LinkView;
 use super::instance::{Instance, sigmoid};
 use super::learner::Learner;
 use super::saved::Weights;
@@ -114,6 +115,9 @@ pub struct Ftrl {
     /// A bit a slot: whether a feature that belongs to a topic was counted into it.
     topic_bound: Vec<u64>,
     published: Vec<f32>,
+    /// A bit a slot: whether its published weight is another than 0. Most features of a link were never
+    /// learned; these bits stay in the cache where the weights do not.
+    has_weight: Vec<u64>,
     dense: [Sums; DENSE],
     published_dense: Dense,
 }
@@ -128,6 +132,7 @@ impl Ftrl {
             changed: Vec::new(),
             topic_bound: vec![0; slots.div_ceil(64)],
             published: vec![0.0; slots],
+            has_weight: vec![0; slots.div_ceil(64)],
             dense: [Sums::default(); DENSE],
             published_dense: params.prior,
         }
@@ -153,6 +158,13 @@ impl Ftrl {
         self.sums[slot].weight(alpha, beta, l1, l2)
     }
 
+    fn published_weight(&self, slot: usize) -> f32 {
+        if self.has_weight[slot / 64] >> (slot % 64) & 1 == 0 {
+            return 0.0;
+        }
+        self.published[slot]
+    }
+
     fn dense_weights(&self) -> Dense {
         let mut weights = self.params.prior;
         for (weight, sums) in weights.iter_mut().zip(&self.dense) {
@@ -168,13 +180,16 @@ impl Ftrl {
         weights: &Dense,
         sparse: impl Fn(usize) -> f32,
     ) -> f32 {
-        let of_dense: f32 = dense.iter().zip(weights).map(|(x, w)| x * w).sum();
-        let of_sparse: f32 = vector
-            .iter()
-            .map(|(key, value)| value * sparse(self.slot(key)))
-            .sum();
-        of_dense + of_sparse
+        let mut of_sparse = 0.0;
+        for (key, value) in vector.iter() {
+            of_sparse += value * sparse(self.slot(key));
+        }
+        of_all(dense, weights) + of_sparse
     }
+}
+
+fn of_all(dense: &Dense, weights: &Dense) -> f32 {
+    dense.iter().zip(weights).map(|(x, w)| x * w).sum()
 }
 
 impl Learner for Ftrl {
@@ -187,8 +202,16 @@ impl Learner for Ftrl {
             &instance.vector,
             &instance.dense,
             &self.published_dense,
-            |slot| self.published[slot],
+            |slot| self.published_weight(slot),
         )
+    }
+
+    fn predict_link(&self, link: &LinkView<'_>) -> Option<f32> {
+        let mut of_sparse = 0.0;
+        link.for_each_feature(&mut |key, value| {
+            of_sparse += value * self.published_weight(self.slot(key));
+        });
+        Some(of_all(&link.dense(), &self.published_dense) + of_sparse)
     }
 
     fn explain(&self, instance: &Instance) -> Parts {
@@ -228,7 +251,15 @@ impl Learner for Ftrl {
 
     fn publish(&mut self) {
         for slot in std::mem::take(&mut self.changed) {
-            self.published[slot as usize] = self.sparse_weight(slot as usize);
+            let slot = slot as usize;
+            let weight = self.sparse_weight(slot);
+            self.published[slot] = weight;
+            let bit = 1 << (slot % 64);
+            if weight == 0.0 {
+                self.has_weight[slot / 64] &= !bit;
+            } else {
+                self.has_weight[slot / 64] |= bit;
+            }
         }
         self.published_dense = self.dense_weights();
     }

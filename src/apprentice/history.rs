@@ -3,10 +3,11 @@
 //! A link that waits has not been judged, so nothing here can hold its own label; what is computed
 //! for it when it is leased is kept with the lease and never computed again.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::counts::Counts;
-use super::frozen::Dynamic;
+use super::frozen::{Dynamic, LinkView};
 use super::instance::{Instance, logit, sigmoid};
 use crate::features::{FeatureSpec, LinkSketch, PageSketch};
 use crate::url::{FingerprintState, UrlId};
@@ -65,12 +66,31 @@ pub(super) struct Hidden {
     counted: Option<f32>,
 }
 
-/// What is known around the links of one page.
+/// What is known around the links of one page, and what is the same for all of them.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     /// (first leaf, last leaf, R) of the links whose targets were judged, in document order.
     judged: Vec<(u32, u32, f32)>,
-    success: Mean,
+    /// See [`dense::SUCCESS`](super::dense::SUCCESS) and [`dense::FOLLOWED`](super::dense::FOLLOWED).
+    success: f32,
+    followed: f32,
+    /// R of all pages, and its logit.
+    all: f32,
+    all_logit: f32,
+    /// 1 if the page itself is counted.
+    own: u16,
+    /// Other pages of its host.
+    pages: f32,
+    /// Host and folder of the last link, with what they say: most links of a page lead to one place.
+    last: Cell<Option<Place>>,
+}
+
+/// What is known of a host and a folder.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    host: u64,
+    folder: Option<u64>,
+    numbers: [f32; 2],
 }
 
 impl History {
@@ -126,16 +146,30 @@ impl History {
     }
 
     pub(super) fn around(&self, sketch: &PageSketch) -> Around {
-        let mut around = Around::default();
+        let mut judged = Vec::new();
+        let mut success = Mean::default();
         for link in sketch.links.iter().filter(|link| !link.is_self) {
             if let Some(relevance) = self.judged.get(&link.target) {
-                around
-                    .judged
-                    .push((link.first_leaf, link.last_leaf, *relevance));
-                around.success.add(*relevance);
+                judged.push((link.first_leaf, link.last_leaf, *relevance));
+                success.add(*relevance);
             }
         }
-        around
+        let all = self.all.shrunk(0.5);
+        let all_logit = logit(all);
+        // The page itself is left out, whether it is counted already or not.
+        let own = u16::from(self.judged.contains_key(&sketch.id));
+        let seen = self.hosts.get(&sketch.host());
+        let seen = seen.map_or(0.0, |mean| mean.pages);
+        Around {
+            judged,
+            success: logit(success.shrunk(all)) - all_logit,
+            followed: success.pages.ln_1p() / 3.0,
+            all,
+            all_logit,
+            own,
+            pages: (seen - f32::from(own)).max(0.0),
+            last: Cell::new(None),
+        }
     }
 
     /// Writes the features of link `at` of the page, static and dynamic, to `into`.
@@ -147,8 +181,13 @@ impl History {
         spec: &FeatureSpec,
         into: &mut Instance,
     ) {
-        let dynamic = self.dynamic(sketch, around, at, spec.d_max());
-        dynamic.instance(sketch, at, spec, into);
+        let link = LinkView {
+            sketch,
+            at,
+            spec,
+            dynamic: &self.dynamic(sketch, around, at, spec.d_max()),
+        };
+        link.instance(into);
     }
 
     /// All that is known at this moment of link `at` and is not on its page; neighbours up to `d_max`
@@ -161,29 +200,46 @@ impl History {
         d_max: u8,
     ) -> Dynamic {
         let link = &sketch.links[at];
-        let all = self.all.shrunk(0.5);
-        let host = self.hosts.get(&link.host).copied().unwrap_or_default();
-        let host_mean = host.shrunk(all);
-        let folder = link.folder.and_then(|folder| self.folders.get(&folder));
-        let folder_mean = folder.copied().unwrap_or_default().shrunk(host_mean);
-        // The page itself is left out, whether it is counted already or not.
-        let own = u16::from(self.judged.contains_key(&sketch.id));
-        let parents = self.parents.get(link.target.0).saturating_sub(own);
-        let seen = self.hosts.get(&sketch.host());
-        let seen = seen.map_or(0.0, |mean| mean.pages);
-        let pages = (seen - f32::from(own)).max(0.0);
-        let blocks = self.blocks.get(block_on(sketch, link)).saturating_sub(own);
+        let [host, folder] = self.place(link, around);
+        let parents = self.parents.get(link.target.0).saturating_sub(around.own);
+        let blocks = self.blocks.get(block_on(sketch, link));
+        let blocks = blocks.saturating_sub(around.own);
         Dynamic {
             numbers: [
-                logit(around.success.shrunk(all)) - logit(all),
-                around.success.pages.ln_1p() / 3.0,
-                logit(host_mean) - logit(all),
-                logit(folder_mean) - logit(host_mean),
+                around.success,
+                around.followed,
+                host,
+                folder,
                 f32::from(parents).ln_1p() / 3.0,
-                (f32::from(blocks) / (pages + SHRINKAGE)).min(1.0),
+                (f32::from(blocks) / (around.pages + SHRINKAGE)).min(1.0),
             ],
             neighbours: around.neighbours(sketch, at, d_max),
         }
+    }
+
+    /// How far the target's host is above all pages, and its folder above the host.
+    fn place(&self, link: &LinkSketch, around: &Around) -> [f32; 2] {
+        let (host, folder) = (link.host, link.folder);
+        if let Some(last) = around.last.get()
+            && (last.host, last.folder) == (host, folder)
+        {
+            return last.numbers;
+        }
+        let host_mean = self.hosts.get(&host).copied().unwrap_or_default();
+        let host_mean = host_mean.shrunk(around.all);
+        let folder_mean = folder.and_then(|folder| self.folders.get(&folder));
+        let folder_mean = folder_mean.copied().unwrap_or_default().shrunk(host_mean);
+        let host_logit = logit(host_mean);
+        let numbers = [
+            host_logit - around.all_logit,
+            logit(folder_mean) - host_logit,
+        ];
+        around.last.set(Some(Place {
+            host,
+            folder,
+            numbers,
+        }));
+        numbers
     }
 }
 
@@ -232,7 +288,7 @@ impl Around {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apprentice::dense;
+    use crate::apprentice::{Ftrl, FtrlParams, Learner, dense};
     use crate::features::{Namespace, SourceFacts, TermWeights, key};
     use crate::page::{DocumentKind, Page, PageLimits, PageSource};
     use crate::url::CanonicalUrl;
@@ -364,5 +420,33 @@ mod tests {
         );
         assert!((history.around(&source).success.pages - 2.0).abs() < 1e-6);
         assert!((history.around(&source).success.sum - 1.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_link_is_predicted_alike_with_its_features_written_down_or_not() {
+        let links = ["http://a.test/1", "http://a.test/2", "http://b.test/x/y"];
+        let page = sketch("http://a.test/", 2.0, &links);
+        let mut history = History::default();
+        history.add(&page);
+        history.add(&sketch("http://a.test/1", 3.0, &["http://b.test/x/y"]));
+        let spec = FeatureSpec::default().with_groups(["all"]).unwrap();
+        let mut ftrl = Ftrl::new(FtrlParams::default());
+        ftrl.learn(&instance(&history, &page, 0), 0.9, 1.0);
+        ftrl.learn(&instance(&history, &page, 1), 0.2, 0.5);
+        ftrl.publish();
+        let around = history.around(&page);
+        let scores = [0, 1, 2].map(|at| {
+            let link = LinkView {
+                sketch: &page,
+                at,
+                spec: &spec,
+                dynamic: &history.dynamic(&page, &around, at, spec.d_max()),
+            };
+            let score = ftrl.predict_link(&link).unwrap();
+            let written = ftrl.predict(&instance(&history, &page, at));
+            assert_eq!(score.to_bits(), written.to_bits(), "{score} {written}");
+            score
+        });
+        assert!(scores[0] > scores[1], "{scores:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The contract of a learner: one instance in, one logit out.
 
 use super::explain::{FeatureRef, Parts};
+use super::frozen::LinkView;
 use super::instance::Instance;
 use super::saved::Weights;
 
@@ -14,6 +15,11 @@ pub trait Learner: Send {
 
     /// The logit of the predicted relevance, under the published epoch.
     fn predict(&self, instance: &Instance) -> f32;
+
+    /// The same to the bit, without writing the features down first; `None` if the learner cannot.
+    fn predict_link(&self, _link: &LinkView<'_>) -> Option<f32> {
+        None
+    }
 
     /// The same in parts: what each feature adds to the logit. They add up to what
     /// [`predict`](Self::predict) says, to rounding; a feature that adds nothing may be left out.

@@ -27,6 +27,7 @@ mod validation;
 pub use dense::{DENSE, DENSE_NAMES, Dense};
 pub use explain::{Explanation, FeatureRef, Parts};
 pub use exploration::{Choice, ExplorationFigures};
+pub use frozen::LinkView;
 pub use ftrl::{Ftrl, FtrlParams, FtrlWeights};
 pub use history::History;
 pub use instance::Instance;

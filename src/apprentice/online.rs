@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::explain::Explanation;
 use super::exploration::{Choice, Exploration, ExplorationFigures};
-use super::frozen::Dynamic;
+use super::frozen::{Dynamic, LinkView};
 use super::history::History;
 use super::instance::{Instance, sigmoid};
 use super::panel::{LearnerReport, Panel};
@@ -62,17 +62,27 @@ impl LinkScorer for Apprentice {
     }
 
     fn score(&mut self, source: &SourceView<'_>) -> Vec<f32> {
+        self.score_where(source, &|_| true)
+    }
+
+    fn score_where(&mut self, source: &SourceView<'_>, wanted: &dyn Fn(usize) -> bool) -> Vec<f32> {
         let Some(sketch) = source.sketch else {
             return vec![source.log_odds; source.links];
         };
         let around = self.history.around(sketch);
-        (0..sketch.links.len())
-            .map(|at| {
-                self.history
-                    .instance(sketch, &around, at, &self.spec, &mut self.scratch);
-                self.panel.predict(&self.scratch)
-            })
-            .collect()
+        let mut scores = vec![0.0; sketch.links.len()];
+        for (at, score) in scores.iter_mut().enumerate().filter(|(at, _)| wanted(*at)) {
+            let spec = &self.spec;
+            let dynamic = &self.history.dynamic(sketch, &around, at, spec.d_max());
+            let link = LinkView {
+                sketch,
+                at,
+                spec,
+                dynamic,
+            };
+            *score = self.panel.predict_link(&link, &mut self.scratch);
+        }
+        scores
     }
 
     fn explain(&mut self, source: &SourceView<'_>, at: usize) -> Explanation {
@@ -111,7 +121,13 @@ impl LinkScorer for Apprentice {
             // The widest window, so that it can be learned from with any.
             let dynamic = self.history.dynamic(sketch, &around, at, D_MAX_MOST);
             let mut instance = Instance::default();
-            dynamic.instance(sketch, at, &self.spec, &mut instance);
+            let link = LinkView {
+                sketch,
+                at,
+                spec: &self.spec,
+                dynamic: &dynamic,
+            };
+            link.instance(&mut instance);
             let predictions = self.panel.predict_all(&instance);
             let score = predictions.get(self.panel.followed()).copied();
             prepared.scores.push(score.unwrap_or_default());
@@ -137,7 +153,13 @@ impl LinkScorer for Apprentice {
                 continue;
             }
             let mut instance = Instance::default();
-            Dynamic::thawed(pair).instance(sketch, at, &self.spec, &mut instance);
+            let link = LinkView {
+                sketch,
+                at,
+                spec: &self.spec,
+                dynamic: &Dynamic::thawed(pair),
+            };
+            link.instance(&mut instance);
             prepared.instances.push(instance);
             prepared.sources.push(sketch.id);
             let predictions = self.panel.in_order(&frozen.learners, &pair.logits);

@@ -2,6 +2,7 @@
 
 use super::dense;
 use super::explain::Parts;
+use super::frozen::LinkView;
 use super::instance::{Instance, sigmoid};
 use super::leader::Leader;
 use super::learner::Learner;
@@ -81,6 +82,17 @@ impl Panel {
             let seen = member.view.of(instance, &mut self.seen);
             member.learner.predict(seen)
         })
+    }
+
+    /// The same of a link whose features need not be written down; they are to `scratch` if they must.
+    pub(super) fn predict_link(&mut self, link: &LinkView<'_>, scratch: &mut Instance) -> f32 {
+        let member = self.members.get(self.leader.now());
+        let all = member.filter(|member| member.view == View::All);
+        if let Some(score) = all.and_then(|member| member.learner.predict_link(link)) {
+            return score;
+        }
+        link.instance(scratch);
+        self.predict(scratch)
     }
 
     /// The same in parts.

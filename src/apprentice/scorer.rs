@@ -53,6 +53,15 @@ pub trait LinkScorer: Send {
     /// One score a link of the page, in document order, under the epoch in force.
     fn score(&mut self, source: &SourceView<'_>) -> Vec<f32>;
 
+    /// The same where only the links that are `wanted` matter: the others may get any score.
+    fn score_where(
+        &mut self,
+        source: &SourceView<'_>,
+        _wanted: &dyn Fn(usize) -> bool,
+    ) -> Vec<f32> {
+        self.score(source)
+    }
+
     /// Why link `at` of the page scores as it does, under the epoch in force: its score in parts.
     ///
     /// If the target has been judged, what became of it is left out.

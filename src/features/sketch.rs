@@ -71,12 +71,13 @@ pub struct PageSketch {
     pub id: UrlId,
     /// Hash of each distinct word.
     pub(super) terms: Vec<u64>,
-    /// What the critic holds of each.
-    pub(super) weights: Vec<f32>,
     /// The words of all leaves, as indices into `terms`.
     pub(super) words: Vec<u32>,
     /// For each leaf the end of its words.
     pub(super) leaf_ends: Vec<u32>,
+    /// For each leaf what the critic holds of its first words, and of its last ones: of those that count for
+    /// a link before it or after it.
+    leaf_weights: Vec<[f32; 2]>,
     pub(super) title: Vec<u32>,
     host: u64,
     folder: Option<u64>,
@@ -128,18 +129,28 @@ impl PageSketch {
         for link in &mut links {
             link.block = block_of(link, page, &terms);
         }
-        Self {
+        let mut sketch = Self {
             facts,
             links,
             id,
-            weights: terms.iter().map(|term| weights.of(*term)).collect(),
             terms,
             words: page.words.clone(),
             leaf_ends: page.leaf_ends.clone(),
+            leaf_weights: Vec::new(),
             title: page.title_words.clone(),
             host: own.host,
             folder: own.prefixes.last().copied(),
-        }
+        };
+        sketch.weigh_leaves(weights);
+        sketch
+    }
+
+    fn weigh_leaves(&mut self, weights: &TermWeights) {
+        let weights: Vec<f32> = self.terms.iter().map(|term| weights.of(*term)).collect();
+        let sum = |words: &[u32]| words.iter().map(|word| weights[*word as usize]).sum();
+        let leaves = 0..self.leaf_ends.len();
+        let both = leaves.map(|leaf| [0, -1].map(|offset| sum(self.near_words(offset, leaf))));
+        self.leaf_weights = both.collect();
     }
 
     /// Hash of the page's host.
@@ -167,33 +178,37 @@ impl PageSketch {
             })
             .sum();
         size_of::<Self>()
-            + 8 * self.terms.len()
+            + 8 * (self.terms.len() + self.leaf_weights.len())
             + 4 * (self.words.len() + self.leaf_ends.len() + self.title.len())
             + links
     }
 
+    /// Where the words of leaf `leaf` begin; for the leaf after the last, where they all end.
+    pub(super) fn leaf_start(&self, leaf: usize) -> usize {
+        let before = leaf.checked_sub(1);
+        before.map_or(0, |before| self.leaf_ends[before] as usize)
+    }
+
     /// The words of leaf `leaf`, as indices into `terms`.
-    pub(super) fn leaf(&self, leaf: usize) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        let start = leaf
-            .checked_sub(1)
-            .map_or(0, |before| self.leaf_ends[before] as usize);
-        let end = self.leaf_ends[leaf] as usize;
-        self.words[start..end].iter().map(|word| *word as usize)
+    pub(super) fn leaf_words(&self, leaf: usize) -> &[u32] {
+        &self.words[self.leaf_start(leaf)..self.leaf_start(leaf + 1)]
     }
 
     /// What the critic would say of the words inside of link `link` alone, and of those at most
     /// `d_max` leaves around it: sums of its weights.
     pub fn critic_near(&self, link: usize, d_max: u8) -> (f32, f32) {
         let (mut inside, mut around) = (0.0, 0.0);
-        if let Some(link) = self.links.get(link).filter(|_| !self.leaf_ends.is_empty()) {
-            self.for_each_near(link, d_max, |offset, term| {
-                let sum = if offset == 0 {
-                    &mut inside
-                } else {
-                    &mut around
-                };
-                *sum += self.weights[term];
-            });
+        let leaves = self
+            .links
+            .get(link)
+            .map(|link| self.near_leaves(link, d_max));
+        for (offset, leaf) in leaves.into_iter().flatten() {
+            let [first, last] = self.leaf_weights[leaf];
+            match offset {
+                0 => inside += first,
+                1.. => around += first,
+                _ => around += last,
+            }
         }
         (inside, around)
     }

@@ -52,14 +52,11 @@ impl LinkVector {
     pub fn iter(&self) -> impl Iterator<Item = (Key, f32)> + '_ {
         self.keys.iter().copied().zip(self.values.iter().copied())
     }
+}
 
-    /// Gives all features from `start` on the same value: `total` / sqrt(their number).
-    fn spread(&mut self, start: usize, total: f32) {
-        let count = self.keys.len() - start;
-        self.values.truncate(start);
-        let value = total / (count.max(1) as f32).sqrt();
-        self.values.resize(self.keys.len(), value);
-    }
+/// The value of each of `count` features whose squares add up to the square of `total`.
+fn each(total: f32, count: usize) -> f32 {
+    total / (count.max(1) as f32).sqrt()
 }
 
 /// The range that an offset falls into: inside, next to it, near, far, on either side.
@@ -82,176 +79,177 @@ impl PageSketch {
     /// Writes the static features of link `link` to `vector`, which is emptied first.
     pub fn vector(&self, link: usize, spec: &FeatureSpec, vector: &mut LinkVector) {
         vector.clear();
+        self.for_each_feature(link, spec, &mut |key, value| vector.push(key, value));
+    }
+
+    /// Calls `take` with each static feature of link `link` and its value.
+    pub fn for_each_feature(
+        &self,
+        link: usize,
+        spec: &FeatureSpec,
+        take: &mut impl FnMut(Key, f32),
+    ) {
         let Some(link) = self.links.get(link) else {
             return;
         };
-        self.add_text(link, spec, vector);
+        self.give_text(link, spec, take);
         if spec.has(Namespace::SourceClass) {
-            let start = vector.len();
-            let classes = self.facts.classes.iter();
-            let keys = classes.map(|class| key(Namespace::SourceClass, 0, *class));
-            vector.keys.extend(keys);
-            vector.spread(start, 1.0);
+            let value = each(1.0, self.facts.classes.len());
+            for class in &self.facts.classes {
+                take(key(Namespace::SourceClass, 0, *class), value);
+            }
         }
-        self.add_title(spec, vector);
-        self.add_heads(link, spec, vector);
-        add_url(link, spec, vector);
-        add_markup(link, spec, vector);
+        self.give_title(spec, take);
+        self.give_heads(link, spec, take);
+        give_url(link, spec, take);
+        give_markup(link, spec, take);
     }
 
-    fn add_text(&self, link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+    fn give_text(&self, link: &LinkSketch, spec: &FeatureSpec, take: &mut impl FnMut(Key, f32)) {
         let text = spec.has(Namespace::Text);
         let ranges = spec.has(Namespace::TextRange);
         let anchor = spec.has(Namespace::AnchorText);
-        if !(text || ranges || anchor) || self.leaf_ends.is_empty() {
+        if !(text || ranges || anchor) {
             return;
         }
-        let start = vector.len();
+        let near = self.near_leaves(link, spec.d_max());
+        let words = near.map(|(offset, leaf)| self.near_words(offset, leaf).len());
+        let words: usize = words.sum();
+        let (of_text, of_ranges) = (each(1.0, words), each(1.0, 2 * words));
         let mut whole = 0_u64;
-        self.for_each_near(link, spec.d_max(), |offset, term| {
-            let term = self.terms[term];
-            if text {
-                let offset = if spec.has_offsets() { offset } else { 0 };
-                vector.keys.push(key(Namespace::Text, offset, term));
+        for (offset, leaf) in self.near_leaves(link, spec.d_max()) {
+            let shown = if spec.has_offsets() { offset } else { 0 };
+            let range = range_of(offset);
+            for word in self.near_words(offset, leaf) {
+                let term = self.terms[*word as usize];
+                if text {
+                    take(key(Namespace::Text, shown, term), of_text);
+                }
+                if ranges {
+                    take(key(Namespace::TextRange, range, term), of_ranges);
+                    take(key(Namespace::TextNear, 0, term), of_ranges);
+                }
+                if offset == 0 {
+                    whole = whole_with(whole, term);
+                }
             }
-            if offset == 0 {
-                whole = whole_with(whole, term);
-            }
-        });
-        vector.spread(start, 1.0);
-        if ranges {
-            let start = vector.len();
-            self.for_each_near(link, spec.d_max(), |offset, term| {
-                let term = self.terms[term];
-                let range = range_of(offset);
-                vector.keys.push(key(Namespace::TextRange, range, term));
-                vector.keys.push(key(Namespace::TextNear, 0, term));
-            });
-            vector.spread(start, 1.0);
         }
-        if anchor {
-            vector.push(key(Namespace::AnchorText, 0, whole), 0.5);
+        if anchor && !self.leaf_ends.is_empty() {
+            take(key(Namespace::AnchorText, 0, whole), 0.5);
         }
     }
 
-    /// Calls `take` for each word at most `d_max` leaves away, with its offset.
-    pub(super) fn for_each_near(
+    /// The link's own leaves and those at most `d_max` away, with their offsets.
+    pub(super) fn near_leaves(
         &self,
         link: &LinkSketch,
         d_max: u8,
-        mut take: impl FnMut(i8, usize),
-    ) {
-        let last = self.leaf_ends.len() - 1;
+    ) -> impl Iterator<Item = (i8, usize)> {
+        let leaves = self.leaf_ends.len();
+        let last = leaves.saturating_sub(1);
         let (l, r) = (
             (link.first_leaf as usize).min(last),
             (link.last_leaf as usize).min(last),
         );
-        for (offset, leaf) in (1..=d_max.cast_signed()).zip((0..l).rev()) {
-            for term in self.leaf(leaf).rev().take(LEAF_WORDS_MAX) {
-                take(-offset, term);
-            }
+        let window = 1..=d_max.cast_signed();
+        let before = window.clone().zip((0..l).rev());
+        let before = before.map(|(distance, leaf)| (-distance, leaf));
+        let inside = (l..(r + 1).min(leaves)).map(|leaf| (0, leaf));
+        before.chain(inside).chain(window.zip(r + 1..leaves))
+    }
+
+    /// The words of a leaf that count at this offset: those nearest to the link.
+    pub(super) fn near_words(&self, offset: i8, leaf: usize) -> &[u32] {
+        let words = self.leaf_words(leaf);
+        let most = words.len().min(LEAF_WORDS_MAX);
+        if offset < 0 {
+            &words[words.len() - most..]
+        } else {
+            &words[..most]
         }
-        for leaf in l..=r {
-            for term in self.leaf(leaf).take(LEAF_WORDS_MAX) {
-                take(0, term);
-            }
-        }
-        for (offset, leaf) in (1..=d_max.cast_signed()).zip(r + 1..=last) {
-            for term in self.leaf(leaf).take(LEAF_WORDS_MAX) {
-                take(offset, term);
+    }
+
+    fn give_title(&self, spec: &FeatureSpec, take: &mut impl FnMut(Key, f32)) {
+        if spec.has(Namespace::SourceTitle) {
+            let words = &self.title[..self.title.len().min(TITLE_WORDS_MAX)];
+            let value = each(0.5, words.len());
+            for word in words {
+                let term = self.terms[*word as usize];
+                take(key(Namespace::SourceTitle, 0, term), value);
             }
         }
     }
 
-    fn add_title(&self, spec: &FeatureSpec, vector: &mut LinkVector) {
-        if !spec.has(Namespace::SourceTitle) {
-            return;
-        }
-        let start = vector.len();
-        let words = self.title.iter().take(TITLE_WORDS_MAX);
-        let keys = words.map(|word| key(Namespace::SourceTitle, 0, self.terms[*word as usize]));
-        vector.keys.extend(keys);
-        vector.spread(start, 0.5);
-    }
-
-    fn add_heads(&self, link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+    fn give_heads(&self, link: &LinkSketch, spec: &FeatureSpec, take: &mut impl FnMut(Key, f32)) {
         if spec.has(Namespace::Heading) {
-            let start = vector.len();
-            self.add_span(link.heading, Namespace::Heading, 0, vector);
-            vector.spread(start, 0.5);
+            let words = self.span_words(link.heading);
+            let value = each(0.5, words.len());
+            for word in words {
+                let term = self.terms[*word as usize];
+                take(key(Namespace::Heading, 0, term), value);
+            }
         }
         if spec.has(Namespace::TableHead) {
-            let start = vector.len();
-            for (offset, span) in (0..).zip(link.table_heads) {
-                self.add_span(span, Namespace::TableHead, offset, vector);
+            let heads = link.table_heads.map(|span| self.span_words(span));
+            let value = each(0.5, heads[0].len() + heads[1].len());
+            for (offset, words) in (0..).zip(heads) {
+                for word in words {
+                    let term = self.terms[*word as usize];
+                    take(key(Namespace::TableHead, offset, term), value);
+                }
             }
-            vector.spread(start, 0.5);
         }
     }
 
     /// The first words of these leaves.
-    fn add_span(
-        &self,
-        span: Option<LeafSpan>,
-        namespace: Namespace,
-        offset: i8,
-        vector: &mut LinkVector,
-    ) {
+    fn span_words(&self, span: Option<LeafSpan>) -> &[u32] {
         let leaves = span.map_or(0..0, |span| span.first as usize..span.last as usize + 1);
-        let leaves = leaves.filter(|leaf| *leaf < self.leaf_ends.len());
-        let words = leaves.flat_map(|leaf| self.leaf(leaf));
-        let keys = words.map(|word| key(namespace, offset, self.terms[word]));
-        vector.keys.extend(keys.take(TITLE_WORDS_MAX));
+        let leaves = leaves.start..leaves.end.min(self.leaf_ends.len());
+        if leaves.is_empty() {
+            return &[];
+        }
+        let words = &self.words[self.leaf_start(leaves.start)..self.leaf_start(leaves.end)];
+        &words[..words.len().min(TITLE_WORDS_MAX)]
     }
 }
 
-fn add_url(link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+fn give_url(link: &LinkSketch, spec: &FeatureSpec, take: &mut impl FnMut(Key, f32)) {
     if spec.has(Namespace::UrlToken) {
-        let start = vector.len();
-        let tokens = link.url.tokens.iter();
-        let keys = tokens.map(|token| key(Namespace::UrlToken, 0, *token));
-        vector.keys.extend(keys);
-        vector.spread(start, 1.0);
+        let value = each(1.0, link.url.tokens.len());
+        for token in &link.url.tokens {
+            take(key(Namespace::UrlToken, 0, *token), value);
+        }
     }
     if spec.has(Namespace::TargetHost) {
-        let start = vector.len();
-        vector
-            .keys
-            .push(key(Namespace::TargetHost, 0, link.url.host));
-        vector
-            .keys
-            .push(key(Namespace::TargetHost, 1, link.url.domain));
-        let prefixes = link.url.prefixes.iter();
-        let keys = prefixes.map(|prefix| key(Namespace::PathPrefix, 0, *prefix));
-        vector.keys.extend(keys);
-        vector.spread(start, 1.0);
+        let value = each(1.0, 2 + link.url.prefixes.len());
+        take(key(Namespace::TargetHost, 0, link.url.host), value);
+        take(key(Namespace::TargetHost, 1, link.url.domain), value);
+        for prefix in &link.url.prefixes {
+            take(key(Namespace::PathPrefix, 0, *prefix), value);
+        }
     }
 }
 
-fn add_markup(link: &LinkSketch, spec: &FeatureSpec, vector: &mut LinkVector) {
+fn give_markup(link: &LinkSketch, spec: &FeatureSpec, take: &mut impl FnMut(Key, f32)) {
     if spec.has(Namespace::TagPath) {
-        let start = vector.len();
-        for (level, tag) in (0..).zip(link.tags.iter().take(TAGS_MAX)) {
-            vector.keys.push(key(Namespace::TagPath, level, *tag));
+        let tags = &link.tags[..link.tags.len().min(TAGS_MAX)];
+        let value = each(0.5, tags.len());
+        for (level, tag) in (0..).zip(tags) {
+            take(key(Namespace::TagPath, level, *tag), value);
         }
-        vector.spread(start, 0.5);
     }
     if spec.has(Namespace::Attribute) {
-        let start = vector.len();
-        let tokens = link.attributes.iter();
-        let keys = tokens.map(|token| key(Namespace::Attribute, 0, *token));
-        vector.keys.extend(keys);
-        vector.spread(start, 0.5);
+        let value = each(0.5, link.attributes.len());
+        for token in &link.attributes {
+            take(key(Namespace::Attribute, 0, *token), value);
+        }
     }
     if spec.has(Namespace::LinkKind) {
-        let start = vector.len();
-        let kinds = link.kinds.iter();
-        let keys = kinds.map(|kind| key(Namespace::LinkKind, 0, *kind));
-        vector.keys.extend(keys);
-        vector
-            .keys
-            .push(key(Namespace::LinkKind, 1, link.url.extension));
-        vector.spread(start, 0.5);
+        let value = each(0.5, link.kinds.len() + 1);
+        for kind in &link.kinds {
+            take(key(Namespace::LinkKind, 0, *kind), value);
+        }
+        take(key(Namespace::LinkKind, 1, link.url.extension), value);
     }
 }
 
