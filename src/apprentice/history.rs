@@ -418,8 +418,11 @@ mod tests {
             0.0,
             &["http://a.test/lost", "http://a.test/p"],
         );
-        assert!((history.around(&source).success.pages - 2.0).abs() < 1e-6);
-        assert!((history.around(&source).success.sum - 1.0).abs() < 1e-4);
+        let around = history.around(&source);
+        assert!((around.followed - 3.0_f32.ln() / 3.0).abs() < 1e-6);
+        // All pages: (1 + 3 * 0.5) / 4; the two followed: (1 + 0 + 3 * 0.625) / 5.
+        let expected = (0.575_f32 / 0.425).ln() - (0.625_f32 / 0.375).ln();
+        assert!((around.success - expected).abs() < 1e-4, "{around:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! link is asked which leaves stand below it. Recursive and slow: for test pages only.
 
 use html5ever::tendril::TendrilSink;
+use html5ever::tokenizer::TokenizerOpts;
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{ParseOpts, QualName, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
@@ -55,8 +56,13 @@ impl Reading {
                 scripting_enabled: false,
                 ..TreeBuilderOpts::default()
             },
-            ..ParseOpts::default()
+            // It would drop one after every script as well, where it is text.
+            tokenizer: TokenizerOpts {
+                discard_bom: false,
+                ..TokenizerOpts::default()
+            },
         };
+        let html = html.strip_prefix('\u{feff}').unwrap_or(html);
         let dom = parse_document(RcDom::default(), options).one(html);
         let page = url.to_url().unwrap();
         let base = first_base(&dom.document)
