@@ -60,6 +60,19 @@ struct Slots {
     stopping: bool,
 }
 
+impl Slots {
+    /// Whether a new crawl of this name can be taken in.
+    fn takes(&self, name: &str) -> Result<(), RegistryError> {
+        if self.stopping {
+            return Err(RegistryError::Stopping);
+        }
+        if self.crawls.contains_key(name) {
+            return Err(RegistryError::Exists(name.to_owned()));
+        }
+        Ok(())
+    }
+}
+
 enum Slot {
     Open(Running),
     Broken(String),
@@ -132,19 +145,15 @@ impl<S: Source, C: Clock> Registry<S, C> {
         if self.shared.needs_contact && spec.tuning.contact.is_none() {
             return Err(RegistryError::NoContact);
         }
-        // Not under the lock: it may take its time.
+        // Asked again below: what comes now may take its time and is not done under the lock.
+        self.slots.lock().await.takes(&spec.name)?;
         CrawlFolder::greet(&spec).await?;
         let fence = within::fence_of(self, &spec).await?;
         let start = start::start_of(self, &mut raw, &spec).await?;
         // A start may have named the features.
         let spec = Spec::check(&raw)?;
         let mut slots = self.slots.lock().await;
-        if slots.stopping {
-            return Err(RegistryError::Stopping);
-        }
-        if slots.crawls.contains_key(&spec.name) {
-            return Err(RegistryError::Exists(spec.name));
-        }
+        slots.takes(&spec.name)?;
         let name = spec.name.clone();
         let folder = self.dir.crawls().join(&name);
         let now = self.shared.clock.now();
