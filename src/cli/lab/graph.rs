@@ -1,5 +1,6 @@
 //! `apprentice lab graph`
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use crate::lab::Labels;
 use crate::lab::graph::{
     Dropped, Graph, GraphContest, GraphCrawler, GraphParams, GraphSummary, Worth, crawler_names,
     generate, global_scores, read_archive, read_tables, read_wikispeedia, run as run_contest,
-    write,
+    write, write_precision,
 };
 
 /// The subcommands.
@@ -23,7 +24,7 @@ pub(in crate::cli) enum Command {
     /// Crawl graphs with several crawlers; prints each one's score by that of the oracle
     Run(Box<RunArgs>),
     /// Ask each estimator at every step of the oracle's crawl how good it is
-    Precision(Box<WorldArgs>),
+    Precision(Box<PrecisionArgs>),
     /// List the crawlers
     Crawlers,
 }
@@ -121,10 +122,21 @@ pub(in crate::cli) struct RunArgs {
     out: PathBuf,
 }
 
+/// What estimators are asked.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct PrecisionArgs {
+    #[command(flatten)]
+    world: WorldArgs,
+
+    /// Folder for gap.csv, precision.json and pictures
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
 pub(super) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(args) => compare(args),
-        Command::Precision(args) => precise(args),
+        Command::Precision(args) => precise(&args.world, args.out.as_deref()),
         Command::Crawlers => {
             for name in crawler_names() {
                 say(name)?;
@@ -165,11 +177,11 @@ fn compare(args: &RunArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn precise(args: &WorldArgs) -> anyhow::Result<ExitCode> {
+fn precise(args: &WorldArgs, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     let contest = contest_of(args)?;
     let graphs = graphs_of(args)?;
     let mut rows = Vec::new();
-    let mut all = serde_json::Map::new();
+    let mut all = Vec::new();
     for (name, graph) in &graphs {
         let found = contest.precision(name, graph)?;
         rows.extend(found.iter().map(|of| {
@@ -177,19 +189,46 @@ fn precise(args: &WorldArgs) -> anyhow::Result<ExitCode> {
                 name.clone(),
                 of.crawler.clone(),
                 format!("{:.3}", of.gap_mean),
-                format!("{:.3}", of.pearson_unsmoothed),
-                format!("{:.3}", of.pearson),
+                format!("{:.3}", of.waiting.pearson_unsmoothed),
+                format!("{:.3}", of.waiting.pearson),
+                r2(of.waiting.r2),
+                format!("{:.3}", of.fetched.pearson_unsmoothed),
+                format!("{:.3}", of.fetched.pearson),
+                r2(of.fetched.r2),
             ]
         }));
-        all.insert(name.clone(), serde_json::to_value(&found)?);
+        all.push((name.clone(), found));
+    }
+    if let Some(out) = out {
+        write_precision(out, &all).with_context(|| format!("--out {}", out.display()))?;
     }
     if args.json {
-        say_json(&all)?;
+        let by_graph: BTreeMap<_, _> = all.into_iter().collect();
+        say_json(&by_graph)?;
     } else {
-        let head = ["GRAPH", "ESTIMATOR", "BELOW ORACLE", "PEARSON", "OF LOG"];
+        let head = [
+            "GRAPH",
+            "ESTIMATOR",
+            "BELOW ORACLE",
+            "WAITING: PEARSON",
+            "OF LOG",
+            "R2",
+            "FETCHED: PEARSON",
+            "OF LOG",
+            "R2",
+        ];
         say(&table(&head, rows))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Sums that are no predictions are far off the score.
+fn r2(value: f64) -> String {
+    if value < -1.0 {
+        "-".to_owned()
+    } else {
+        format!("{value:.3}")
+    }
 }
 
 fn contest_of(args: &WorldArgs) -> anyhow::Result<GraphContest> {

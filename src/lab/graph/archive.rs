@@ -112,3 +112,58 @@ fn around<'a>(page: &'a Page, link: &Link) -> &'a [u32] {
     let to = (end + NEAR_WORDS).min(page.words.len());
     page.words.get(from..to).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{StoredAnswer, WarcWriter};
+    use crate::clock::Timestamp;
+
+    /// An archive of these pages of `http://a.test`, with the folder that it lies in.
+    fn archive(pages: &[(&str, &str)]) -> (tempfile::TempDir, Archive) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pages.warc.gz");
+        let mut warc = WarcWriter::create(&path, "test", Timestamp(0)).unwrap();
+        let headers = [("content-type", "text/html")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        for (url, body) in pages {
+            let answer = StoredAnswer {
+                url: &CanonicalUrl::parse(&format!("http://a.test/{url}")).unwrap(),
+                fetched: Timestamp(0),
+                status: 200,
+                headers: &headers,
+                body: body.as_bytes(),
+            };
+            warc.write_answer(&answer).unwrap();
+        }
+        warc.sync().unwrap();
+        let archive = Archive::open(&[path]).unwrap();
+        (dir, archive)
+    }
+
+    #[test]
+    fn pages_are_nodes_and_the_words_around_a_link_are_worth_something() {
+        let far = "far ".repeat(NEAR_WORDS);
+        let first = format!(
+            "fish <a href=2>fish fish</a> {far} <a href=3>other</a> {far} fish <a href=gone>x</a> \
+             <a href=1>self</a>"
+        );
+        let (_dir, archive) = archive(&[("1", &first), ("2", "no word of it"), ("3", "Fish")]);
+        let (graph, dropped) = read_archive(&archive, "Fish", Worth::Keyword).unwrap();
+        let urls: Vec<String> = archive.urls().map(|url| url.to_string()).collect();
+        let node = |name: &str| urls.iter().position(|url| url.ends_with(name)).unwrap();
+        let node = |name: &str| NodeId::try_from(node(name)).unwrap();
+        let beta = ["/1", "/2", "/3"].map(|name| graph.beta(node(name)).exp());
+        // One more than the count on each page.
+        assert_eq!(beta.map(f32::round), [5.0, 1.0, 2.0]);
+        let mut edges: Vec<(NodeId, f32)> = graph
+            .out(node("/1"))
+            .iter()
+            .map(|edge| (edge.target, edge.alpha.exp().round()))
+            .collect();
+        edges.sort_by_key(|(target, _)| *target);
+        let mut expected = [(node("/2"), 4.0), (node("/3"), 1.0)];
+        expected.sort_by_key(|(target, _)| *target);
+        assert_eq!(edges, expected);
+        assert_eq!(dropped.self_loops, 1);
+    }
+}

@@ -21,11 +21,23 @@ pub struct Precision {
     pub gap: Vec<f64>,
     /// The same over all steps.
     pub gap_mean: f64,
-    /// Pearson's correlation of the estimate and the score, over one waiting node a step, drawn at
-    /// random; 0 if either never changes.
+    /// Over one waiting node a step, drawn at random.
+    pub waiting: Agreement,
+    /// Over the nodes that the oracle takes, each at the moment when it is taken.
+    pub fetched: Agreement,
+}
+
+/// How well an estimate agrees with the score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Agreement {
+    /// Pearson's correlation; 0 if either never changes.
     pub pearson: f64,
     /// The same of exp(estimate) - 1: the sum before it was smoothed, where the estimator smooths.
     pub pearson_unsmoothed: f64,
+    /// R^2 of the estimate as a prediction: 1 - squared error / variance of the score; below 0 if the mean
+    /// would predict better, as it does for sums that were never meant to predict. 0 if the score never
+    /// changes.
+    pub r2: f64,
 }
 
 /// Crawls as the oracle does and asks each of `crawlers` at every step (of a bandit, its first arm).
@@ -67,13 +79,12 @@ pub fn precision(
                 continue;
             };
             let score = f64::from(graph.beta(node));
-            let (_, of_oracle) = *best.get_or_insert((node, score));
+            let (taken, of_oracle) = *best.get_or_insert((node, score));
             if let Some(tally) = at.checked_sub(1).and_then(|at| tallies.get_mut(at)) {
                 tally.gaps.push(of_oracle - score);
-                let estimate = arm.estimate(&known, drawn);
-                let score = f64::from(graph.beta(drawn));
-                tally.smoothed.push(estimate, score);
-                tally.raw.push(estimate.min(50.0).exp_m1(), score);
+                let of_drawn = arm.estimate(&known, drawn);
+                (tally.waiting).push(of_drawn, f64::from(graph.beta(drawn)));
+                tally.fetched.push(arm.estimate(&known, taken), of_oracle);
             }
         }
         if let Some((node, _)) = best {
@@ -88,8 +99,8 @@ pub fn precision(
 #[derive(Clone, Debug, Default)]
 struct Tally {
     gaps: Vec<f64>,
-    smoothed: Pearson,
-    raw: Pearson,
+    waiting: Pairs,
+    fetched: Pairs,
 }
 
 impl Tally {
@@ -99,8 +110,37 @@ impl Tally {
             crawler: crawler.to_owned(),
             gap: self.gaps.chunks(WINDOW).map(mean).collect(),
             gap_mean: mean(&self.gaps),
+            waiting: self.waiting.agreement(),
+            fetched: self.fetched.agreement(),
+        }
+    }
+}
+
+/// Estimates with the scores of the same nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pairs {
+    smoothed: Pearson,
+    raw: Pearson,
+    squared_error: f64,
+}
+
+impl Pairs {
+    pub(super) fn push(&mut self, estimate: f64, score: f64) {
+        self.smoothed.push(estimate, score);
+        self.raw.push(estimate.min(50.0).exp_m1(), score);
+        self.squared_error += (score - estimate) * (score - estimate);
+    }
+
+    pub(super) fn agreement(&self) -> Agreement {
+        let variance = self.smoothed.squares[1];
+        Agreement {
             pearson: self.smoothed.value(),
             pearson_unsmoothed: self.raw.value(),
+            r2: if variance > 0.0 {
+                1.0 - self.squared_error / variance
+            } else {
+                0.0
+            },
         }
     }
 }

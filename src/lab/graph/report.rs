@@ -1,11 +1,12 @@
 //! What a contest on graphs leaves behind: `scores.csv`, `summary.json` and pictures of the
-//! global score.
+//! global score; and what a comparison of estimators does.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::contest::{GraphContest, GraphEntry};
+use super::precision::{Precision, WINDOW};
 use super::roster::GraphCrawler;
 use crate::measure::{Axes, Line, SVG_CURVES_MAX, line_svg};
 
@@ -102,6 +103,53 @@ pub fn write(
     let text = serde_json::to_string_pretty(&all)?;
     fs::write(dir.join("summary.json"), text + "\n")?;
     draw(dir, summary)
+}
+
+/// Writes what came of the estimators on each graph, by its name, into `dir`, which is made if it is not
+/// there: `gap.csv`, `precision.json` and a picture of the gaps a graph.
+///
+/// # Errors
+/// Those of the file system, and of a picture.
+pub fn write_precision(dir: &Path, found: &[(String, Vec<Precision>)]) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let mut csv = csv::Writer::from_path(dir.join("gap.csv"))?;
+    csv.write_record(["graph", "estimator", "steps", "gap"])?;
+    let axes = Axes {
+        title: "How much less the estimator's best node scores than the oracle's",
+        x: "thousands of nodes fetched by the oracle",
+        y: "beta",
+    };
+    for (at, (graph, estimators)) in found.iter().enumerate() {
+        let mut lines = Vec::with_capacity(estimators.len());
+        for of in estimators {
+            let points: Vec<(f64, f64)> = of
+                .gap
+                .iter()
+                .enumerate()
+                .map(|(window, gap)| ((window + 1) as f64, *gap))
+                .collect();
+            for (window, gap) in &points {
+                let steps = window * WINDOW as f64;
+                csv.serialize((graph, &of.crawler, steps, gap))?;
+            }
+            lines.push(Line {
+                name: of.crawler.clone(),
+                points,
+            });
+        }
+        lines.retain(|line| line.points.len() >= 2);
+        for (part, lines) in lines.chunks(SVG_CURVES_MAX).enumerate() {
+            let svg = line_svg(&axes, lines).map_err(io::Error::other)?;
+            fs::write(dir.join(format!("gap-{}-{}.svg", at + 1, part + 1)), svg)?;
+        }
+    }
+    csv.flush()?;
+    let all: serde_json::Map<_, _> = found
+        .iter()
+        .map(|(graph, of)| Ok((graph.clone(), serde_json::to_value(of)?)))
+        .collect::<serde_json::Result<_>>()?;
+    let text = serde_json::to_string_pretty(&all)?;
+    fs::write(dir.join("precision.json"), text + "\n")
 }
 
 fn draw(dir: &Path, summary: &[GraphSummary]) -> io::Result<()> {

@@ -8,7 +8,7 @@ use super::first_level::{FirstLevel, Parents};
 use super::known::Known;
 use super::nr::NavigationalRank;
 use super::opic::Opic;
-use super::precision::Pearson;
+use super::precision::{Pairs, Pearson};
 use super::second_level::{SecondLevel, Siblings};
 use super::*;
 use crate::clock::SystemClock;
@@ -253,6 +253,17 @@ fn pearson_is_that_of_the_text_book() {
 }
 
 #[test]
+fn r2_is_that_of_the_text_book() {
+    let mut pairs = Pairs::default();
+    for (estimate, score) in [(1.0, 2.0), (4.0, 4.0), (5.0, 6.0)] {
+        pairs.push(estimate, score);
+    }
+    // Errors 1, 0, 1; the scores lie 2, 0, 2 from their mean: 1 - 2 / 8.
+    assert_near(&[pairs.agreement().r2], &[0.75]);
+    assert_near(&[Pairs::default().agreement().r2], &[0.0]);
+}
+
+#[test]
 fn the_oracle_is_never_below_any_estimator_on_its_own_way() {
     let graph = generate(&rich(3_000)).unwrap().0;
     let contest = contest(&["bfs", "fl_ne", "lr_sl", "oracle"], 1_500);
@@ -262,7 +273,11 @@ fn the_oracle_is_never_below_any_estimator_on_its_own_way() {
         assert!(of.gap.iter().all(|gap| *gap >= 0.0), "{of:?}");
     }
     let oracle = &found[3];
-    assert_near(&[oracle.gap_mean, oracle.pearson], &[0.0, 1.0]);
+    let (waiting, fetched) = (oracle.waiting, oracle.fetched);
+    assert_near(&[oracle.gap_mean, waiting.pearson], &[0.0, 1.0]);
+    assert_near(&[waiting.r2, fetched.r2, fetched.pearson], &[1.0; 3]);
+    let learned = found[2].fetched;
+    assert!(learned.r2 > 0.0 && learned.r2 < 1.0, "{learned:?}");
     assert!(found[1].gap_mean < found[0].gap_mean);
 }
 

@@ -48,12 +48,20 @@ fn a_generated_graph_is_crawled_and_reported() {
             .unwrap()
             .contains("mab_first")
     );
-    let precise = graph(&[&["precision", "--crawlers", "fl_e"], &world[..]].concat());
+    let gaps = dir.path().join("gaps");
+    let precise = ["precision", "--crawlers", "fl_e", "--out"];
+    let precise = graph(&[&precise[..], &[gaps.to_str().unwrap()], &world[..]].concat());
     assert!(
         String::from_utf8(precise.stdout)
             .unwrap()
             .contains("generated-2  fl_e")
     );
+    let csv = fs::read_to_string(gaps.join("gap.csv")).unwrap();
+    assert!(
+        csv.starts_with("graph,estimator,steps,gap\ngenerated-1,fl_e,1000.0,"),
+        "{csv}"
+    );
+    assert!(gaps.join("precision.json").exists());
 }
 
 #[test]
