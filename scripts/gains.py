@@ -38,7 +38,7 @@ def places(grid, reachable):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
     parser.add_argument("system")
     parser.add_argument("report", nargs="+")
     parser.add_argument("--reach")
