@@ -177,15 +177,17 @@ impl<S: Source, C: Clock> Engine<S, C> {
             let Some(sketch) = self.learning.reader.glance(reference.seq)? else {
                 continue;
             };
-            let scores = self.scorer.score(&SourceView {
+            let source = SourceView {
                 log_odds: sketch.facts.log_odds,
                 links: sketch.links.len(),
                 sketch: Some(&sketch),
-            });
-            if let Some(score) = scores.get(reference.link as usize) {
+            };
+            let place = reference.link as usize;
+            let scores = self.scorer.score_where(&source, &|at| at == place);
+            if let Some(score) = scores.get(place) {
                 self.frontier.rescore(target, *reference, *score);
             }
-            scored += scores.len();
+            scored += 1 + scores.len() / LOOKS_A_LINK;
         }
         Ok(scored)
     }
