@@ -19,6 +19,7 @@ mod markup;
 mod oracle;
 mod prescan;
 mod quick;
+mod reference;
 #[cfg(test)]
 mod tests;
 mod walk;
