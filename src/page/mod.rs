@@ -11,6 +11,7 @@ mod context;
 #[cfg(test)]
 mod golden;
 mod guard;
+mod guess;
 #[cfg(test)]
 mod html5lib;
 mod kind;
@@ -174,7 +175,7 @@ impl Page {
     ///
     /// Never fails and never panics: broken markup is repaired as the HTML standard has it.
     pub fn parse(source: &PageSource<'_>, kind: DocumentKind, limits: &PageLimits) -> Self {
-        let (text, charset) = charset::decode(source.body, source.content_type, kind);
+        let (text, charset) = charset::decode(source, kind);
         let mut page = match kind {
             DocumentKind::Html => {
                 let (tree, flattened) = guard::build(&text, limits);
@@ -190,7 +191,7 @@ impl Page {
 
     /// The character set that [`parse`](Self::parse) reads a page with.
     pub fn charset_of(source: &PageSource<'_>, kind: DocumentKind) -> Charset {
-        charset::decode(source.body, source.content_type, kind).1
+        charset::decode(source, kind).1
     }
 
     /// The words of leaf `leaf`, as indices into `vocabulary`.
