@@ -5,6 +5,7 @@
 //! link is asked which leaves stand below it. Recursive and slow: for test pages only.
 
 use html5ever::tendril::TendrilSink;
+use html5ever::tokenizer::TokenizerOpts;
 use html5ever::tree_builder::TreeBuilderOpts;
 use html5ever::{ParseOpts, QualName, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
@@ -55,9 +56,14 @@ impl Reading {
                 scripting_enabled: false,
                 ..TreeBuilderOpts::default()
             },
-            ..ParseOpts::default()
+            // html5ever would also drop one after each script, as the first of what it is fed then.
+            tokenizer: TokenizerOpts {
+                discard_bom: false,
+                ..TokenizerOpts::default()
+            },
         };
-        let dom = parse_document(RcDom::default(), options).one(html);
+        let text = html.strip_prefix('\u{feff}').unwrap_or(html);
+        let dom = parse_document(RcDom::default(), options).one(text);
         let page = url.to_url().unwrap();
         let base = first_base(&dom.document)
             .and_then(|href| page.join(&href).ok())
