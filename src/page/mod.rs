@@ -130,6 +130,8 @@ pub struct PageMeta {
     pub noindex: bool,
     /// `meta robots` contains `nofollow` or `none`.
     pub nofollow: bool,
+    /// `meta robots` contains `noarchive`.
+    pub noarchive: bool,
     /// `link rel=canonical`, resolved.
     pub canonical: Option<CanonicalUrl>,
 }
