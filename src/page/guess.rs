@@ -170,7 +170,7 @@ mod tests {
             words in prop::collection::vec("[a-z]{0,5}[\u{c0}-\u{ff}]{1,3}[a-z]{0,5}", 1..10),
         ) {
             let near = words.join(" ") + ".";
-            let far = words.iter().map(|word| format!("{word} {filler} ")).collect::<String>();
+            let far = words.join(&format!(" {filler} ")) + ".";
             let guess = |text: &str| guess("http://h.test/", &encoded(encoding_rs::WINDOWS_1252, text));
             let whole = |text: &str| {
                 let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
