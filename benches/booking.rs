@@ -77,6 +77,7 @@ fn page(n: u64) -> Event {
         evidence,
         kept: None,
         likeness: apprentice::booking::Likeness::default(),
+        withheld: None,
     })
 }
 

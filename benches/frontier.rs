@@ -222,6 +222,7 @@ fn page(lease: LeaseFacts, links: Links) -> Event {
         evidence: Vec::new(),
         kept: None,
         likeness: apprentice::booking::Likeness::default(),
+        withheld: None,
     })
 }
 

@@ -137,6 +137,7 @@ fn booking(number: u64) -> Event {
             sketch: Some(mixed(number)),
             ..Likeness::default()
         },
+        withheld: None,
     })
 }
 

@@ -1,23 +1,33 @@
 //! How fast are pages read, and their evidence written and read?
 //!
 //! The pages are made here, or come from a WARC file: `APPRENTICE_BENCH_ARCHIVE=FILE.warc.gz cargo
-//! bench --bench page`. Criterion prints MB/s of HTML for `parse`, pages/s for the others.
+//! bench --bench page`. Criterion prints MB/s of HTML for `parse`, pages/s for the others. With
+//! `APPRENTICE_BENCH_ROUNDS=12` it only compares reading with html5ever, by turns: for a busy machine.
 
 #[path = "page/nothing.rs"]
 mod nothing;
+#[path = "page/paired.rs"]
+mod paired;
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::hint::black_box;
+use std::io::{self, Write as _};
+use std::time::Duration;
 
 use apprentice::booking::evidence;
 use apprentice::page::{DocumentKind, Page, PageLimits, PageSource};
 use apprentice::text::for_each_word;
 use apprentice::url::CanonicalUrl;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use encoding_rs::Encoding;
 use html5ever::tendril::TendrilSink;
 use html5ever::{ParseOpts, parse_document};
 use nothing::Nothing;
 use warc::{WarcHeader, WarcReader};
+
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Pages taken from an archive, so that a run ends within a minute.
 const PAGES_MAX: usize = 1_000;
@@ -26,9 +36,31 @@ struct Sample {
     url: CanonicalUrl,
     content_type: Option<String>,
     body: Vec<u8>,
+    /// What the page is found to be written in.
+    encoding: &'static Encoding,
 }
 
 impl Sample {
+    fn new(url: CanonicalUrl, content_type: Option<String>, body: Vec<u8>) -> Self {
+        let encoding = encoding_rs::UTF_8;
+        let mut sample = Self {
+            url,
+            content_type,
+            body,
+            encoding,
+        };
+        let name = sample.parse().charset;
+        sample.encoding = Encoding::for_label(name.as_bytes()).unwrap_or(encoding);
+        sample
+    }
+
+    /// What html5ever itself costs: its tokenizer and tree builder into a sink that keeps nothing,
+    /// from the same bytes, with the character set told.
+    fn build(&self) {
+        let (text, _) = self.encoding.decode_with_bom_removal(&self.body);
+        black_box(parse_document(Nothing::default(), ParseOpts::default()).one(&*text));
+    }
+
     fn parse(&self) -> Page {
         let source = PageSource {
             url: &self.url,
@@ -89,11 +121,9 @@ fn made_page(page: usize) -> Sample {
             .expect("a String takes all");
     }
     html += "</table></body></html>";
-    Sample {
-        url: CanonicalUrl::parse(&format!("http://h.test/made/{page}")).expect("a URL"),
-        content_type: Some("text/html; charset=utf-8".to_owned()),
-        body: html.into_bytes(),
-    }
+    let url = CanonicalUrl::parse(&format!("http://h.test/made/{page}")).expect("a URL");
+    let content_type = Some("text/html; charset=utf-8".to_owned());
+    Sample::new(url, content_type, html.into_bytes())
 }
 
 /// The first HTML pages of an archive.
@@ -117,11 +147,7 @@ fn archived(path: &str) -> Vec<Sample> {
         });
         let body = block[head_bytes + 4..].to_vec();
         if DocumentKind::of(content_type.as_deref(), &body) == Some(DocumentKind::Html) {
-            samples.push(Sample {
-                url,
-                content_type,
-                body,
-            });
+            samples.push(Sample::new(url, content_type, body));
         }
         if samples.len() == PAGES_MAX {
             break;
@@ -130,11 +156,35 @@ fn archived(path: &str) -> Vec<Sample> {
     samples
 }
 
+/// Prints how reading compares with html5ever.
+fn compare(samples: &[Sample], rounds: usize) {
+    let parse = |sample: &Sample| {
+        black_box(sample.parse());
+    };
+    let [ours, theirs] = paired::best_of(rounds, samples, [&parse, &Sample::build]);
+    let bytes: usize = samples.iter().map(|sample| sample.body.len()).sum();
+    let rate = |time: Duration| bytes as f64 / time.as_secs_f64() / f64::from(1 << 20);
+    writeln!(
+        io::stdout(),
+        "{} pages: parse {:.1} MiB/s, html5ever {:.1} MiB/s, ratio {:.3}",
+        samples.len(),
+        rate(ours),
+        rate(theirs),
+        rate(ours) / rate(theirs)
+    )
+    .expect("the terminal takes it");
+}
+
 fn pages(criterion: &mut Criterion) {
     let samples = match std::env::var("APPRENTICE_BENCH_ARCHIVE") {
         Ok(path) => archived(&path),
         Err(_) => made(),
     };
+    let rounds = std::env::var("APPRENTICE_BENCH_ROUNDS");
+    if let Some(rounds) = rounds.ok().and_then(|rounds| rounds.parse().ok()) {
+        compare(&samples, rounds);
+        return;
+    }
     let pages: Vec<Page> = samples.iter().map(Sample::parse).collect();
     let evidences: Vec<Vec<u8>> = pages.iter().map(evidence::encode).collect();
     let html_bytes: usize = samples.iter().map(|sample| sample.body.len()).sum();
@@ -150,18 +200,13 @@ fn pages(criterion: &mut Criterion) {
                 .sum::<usize>()
         });
     });
-    // What html5ever itself costs: its tokenizer and tree builder into a sink that keeps nothing.
+    group.bench_function("html5ever", |bencher| {
+        bencher.iter(|| samples.iter().for_each(Sample::build));
+    });
     let texts: Vec<_> = samples
         .iter()
         .map(|sample| String::from_utf8_lossy(&sample.body))
         .collect();
-    group.bench_function("html5ever", |bencher| {
-        bencher.iter(|| {
-            for text in &texts {
-                black_box(parse_document(Nothing::default(), ParseOpts::default()).one(&**text));
-            }
-        });
-    });
     group.bench_function("words", |bencher| {
         bencher.iter(|| {
             let mut bytes = 0;

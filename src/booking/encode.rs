@@ -134,6 +134,7 @@ fn page_record(page: &PageBooking) -> v1::PageRecord {
         sketch: page.likeness.sketch,
         copy_of: page.likeness.copy_of.map_or(0, |seq| seq.0),
         near_copy_of: page.likeness.near_copy_of.map_or(0, |seq| seq.0),
+        withheld: page.withheld.map_or(0, |withheld| withheld as u32),
     }
 }
 

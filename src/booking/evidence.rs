@@ -26,6 +26,7 @@ const NOINDEX: u8 = 1;
 const NOFOLLOW: u8 = 2;
 const CANONICAL: u8 = 4;
 const FLATTENED: u8 = 8;
+const NOARCHIVE: u8 = 16;
 
 /// The evidence of `page`.
 pub fn encode(page: &Page) -> Vec<u8> {
@@ -58,6 +59,7 @@ fn put_meta(bytes: &mut Vec<u8>, meta: &PageMeta, flattened: bool) {
         (meta.nofollow, NOFOLLOW),
         (meta.canonical.is_some(), CANONICAL),
         (flattened, FLATTENED),
+        (meta.noarchive, NOARCHIVE),
     ];
     bytes.push(flags.iter().filter(|flag| flag.0).map(|flag| flag.1).sum());
     if let Some(canonical) = &meta.canonical {
@@ -175,6 +177,7 @@ fn meta(cursor: &mut Cursor<'_>) -> Result<(PageMeta, bool), DecodeError> {
     let meta = PageMeta {
         noindex: flags & NOINDEX != 0,
         nofollow: flags & NOFOLLOW != 0,
+        noarchive: flags & NOARCHIVE != 0,
         canonical,
     };
     Ok((meta, flags & FLATTENED != 0))

@@ -11,9 +11,11 @@
 mod encode;
 pub mod evidence;
 mod learned;
+mod withheld;
 
 pub use encode::{DecodeError, decode, encode};
 pub use learned::{EpochCause, EpochEvent, Frozen, FrozenPair, Pick, Recipe};
+pub use withheld::Withheld;
 
 use crate::clock::Timestamp;
 use crate::url::{CanonicalUrl, HostKey, UrlId};
@@ -118,6 +120,8 @@ pub struct PageBooking {
     pub kept: Option<Box<Kept>>,
     /// What it is a copy of.
     pub likeness: Likeness,
+    /// Why it is not to be kept, if so.
+    pub withheld: Option<Withheld>,
 }
 
 /// How a page is like pages that were booked before it.

@@ -6,7 +6,7 @@ use super::spec::Tuning;
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::{
     Event, FailureBooking, Judgement, Kept, LeaseFacts, Likeness, LinkFact, PageBooking,
-    RedirectBooking, Refusal,
+    RedirectBooking, Refusal, Withheld,
 };
 use crate::clock::Timestamp;
 use crate::critic::Verdict;
@@ -84,6 +84,7 @@ pub(super) fn lease_facts(
 pub(super) struct Noted {
     pub(super) kept: Option<Box<Kept>>,
     pub(super) likeness: Likeness,
+    pub(super) withheld: Option<Withheld>,
 }
 
 /// The booking of a judged page.
@@ -118,7 +119,11 @@ pub(super) fn of_page(
     let tag = response.robots_tag.as_deref().unwrap_or_default();
     let by_page = page.meta.nofollow;
     let by_server = robots_tag_directives(tag).nofollow;
-    let Noted { kept, likeness } = noted;
+    let Noted {
+        kept,
+        likeness,
+        withheld,
+    } = noted;
     let is_copy = likeness.copy_of.is_some() && !intake.tuning.scope.follows_copies;
     let of_copy = is_copy.then_some(Refusal::Copy);
     let links = page.links.iter().zip(&targets).zip(&scores);
@@ -156,6 +161,7 @@ pub(super) fn of_page(
         evidence,
         kept,
         likeness,
+        withheld,
     })
 }
 

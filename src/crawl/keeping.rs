@@ -12,7 +12,7 @@ use super::lease_task::{JudgedPage, ReadPage};
 use super::parts::EngineParts;
 use super::spec::Spec;
 use crate::archive::{Keeper, KeptAt, KeptPage, WireExchange};
-use crate::booking::{Event, Kept, LeaseFacts, Reference, Seq};
+use crate::booking::{Event, Kept, LeaseFacts, Reference, Seq, Withheld};
 use crate::clock::{Clock, Timestamp};
 use crate::critic::Verdict;
 use crate::fetch::{Exchange, Source, robots_tag_directives};
@@ -46,12 +46,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         judged: &mut JudgedPage,
         facts: &LeaseFacts,
         copy_of: Option<Seq>,
+        withheld: Option<Withheld>,
     ) -> Result<Option<Box<Kept>>, EngineError> {
         let Some(page) = judged.read.kept.take() else {
             return Ok(None);
         };
-        if self.is_not_to_be_kept(&judged.read) {
-            tracing::debug!(url = %facts.url, "noindex: not kept");
+        if let Some(withheld) = withheld {
+            tracing::debug!(url = %facts.url, "{}: not kept", withheld.name());
             return Ok(None);
         }
         let earlier = match copy_of {
@@ -100,11 +101,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
         })))
     }
 
-    /// Whether page or server say `noindex`, and are listened to.
-    fn is_not_to_be_kept(&self, read: &ReadPage) -> bool {
+    /// Why a page is not to be kept, be pages kept or not.
+    pub(super) fn withheld(&self, read: &ReadPage) -> Option<Withheld> {
         let tag = read.response.robots_tag.as_deref().unwrap_or_default();
         let scope = &self.spec.tuning.scope;
-        scope.obeys_noindex(read.page.meta.noindex, robots_tag_directives(tag).noindex)
+        scope.withholds(&read.page.meta, robots_tag_directives(tag))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::booking::{CrawlState, Event, PageBooking, Refusal, Seq};
+use crate::booking::{CrawlState, Event, PageBooking, Refusal, Seq, Withheld};
 use crate::clock::Timestamp;
 use crate::critic::relevance_of;
 use crate::measure::LossCurve;
@@ -28,6 +28,8 @@ pub enum Tally {
         is_copy: bool,
         /// It has nearly the text of a page booked before.
         is_near_copy: bool,
+        /// Why it is not to be kept.
+        withheld: Option<Withheld>,
     },
     /// A failed fetch.
     Failure {
@@ -111,6 +113,7 @@ impl Tally {
             refused,
             is_copy: page.likeness.copy_of.is_some(),
             is_near_copy: page.likeness.near_copy_of.is_some(),
+            withheld: page.withheld,
         }
     }
 }
@@ -140,6 +143,8 @@ pub struct Progress {
     pub failures_by_cause: BTreeMap<String, u64>,
     /// Links not taken in or struck off, by reason.
     pub refused_by_reason: BTreeMap<&'static str, u64>,
+    /// Pages that say that they are not to be kept, by what they say.
+    pub withheld: BTreeMap<&'static str, u64>,
     /// The state last booked, and its reason.
     pub state: (CrawlState, String),
     /// When the last counted fetch was there.
@@ -170,7 +175,11 @@ impl Progress {
                 refused,
                 is_copy,
                 is_near_copy,
+                withheld,
             } => {
+                if let Some(withheld) = withheld {
+                    *self.withheld.entry(withheld.name()).or_default() += 1;
+                }
                 self.copies += u64::from(*is_copy);
                 self.near_copies += u64::from(*is_near_copy);
                 let is_had = *is_copy || *is_near_copy;

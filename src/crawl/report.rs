@@ -53,6 +53,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             hosts_ready: counts.hosts_ready,
             failures_by_cause: most_first(&progress.failures_by_cause),
             refused_by_reason: most_first(&progress.refused_by_reason),
+            withheld: most_first(&progress.withheld),
             guard: self.guard_note.clone(),
             created_at_ms: self.created_at.0,
             now_ms: now.0,

@@ -4,8 +4,9 @@ use regex::{Regex, RegexSet};
 
 use super::prefixes::PREFIX_COPIES_MAX;
 use super::spec::SpecError;
-use crate::booking::Refusal;
-use crate::fetch::GuardRules;
+use crate::booking::{Refusal, Withheld};
+use crate::fetch::{GuardRules, RobotsTag};
+use crate::page::PageMeta;
 use crate::proto::v1;
 use crate::url::{CanonicalUrl, UrlRules, trap_of};
 
@@ -31,6 +32,8 @@ pub struct Scope {
     hard_focus: bool,
     /// Whose nofollow is ignored.
     ignored: Nofollow,
+    /// Pages may be kept although they say `noarchive`.
+    ignores_noarchive: bool,
     /// The sitemaps of seeds' hosts give seeds as well.
     pub sitemaps: bool,
     /// Address ranges that may be crawled although they are special.
@@ -94,6 +97,7 @@ impl Scope {
                 by_page: scope.ignore_meta_robots,
                 by_server: scope.ignore_robots_tag,
             },
+            ignores_noarchive: scope.ignore_noarchive,
             sitemaps: scope.sitemaps,
             allow_addresses: scope.allow_addresses.clone(),
             urls: UrlRules {
@@ -117,10 +121,17 @@ impl Scope {
         (self.allow.is_empty() || self.allow.is_match(text)) && !self.deny.is_match(text)
     }
 
-    /// Whether a page is not to be kept that says `noindex` itself (`meta robots`), or whose server does
-    /// (`X-Robots-Tag`).
-    pub fn obeys_noindex(&self, by_page: bool, by_server: bool) -> bool {
-        by_page && !self.ignored.by_page || by_server && !self.ignored.by_server
+    /// Why a page is not to be kept that says `by_page` itself (`meta robots`), and whose server says
+    /// `by_server` (`X-Robots-Tag`); `None` if it may be.
+    pub fn withholds(&self, by_page: &PageMeta, by_server: RobotsTag) -> Option<Withheld> {
+        let says = |page: bool, server: bool| {
+            page && !self.ignored.by_page || server && !self.ignored.by_server
+        };
+        if says(by_page.noindex, by_server.noindex) {
+            return Some(Withheld::Noindex);
+        }
+        let is_heard = says(by_page.noarchive, by_server.noarchive) && !self.ignores_noarchive;
+        is_heard.then_some(Withheld::Noarchive)
     }
 
     /// Why the link is not taken in; `None` if it is.
@@ -221,17 +232,50 @@ mod tests {
         );
     }
 
+    /// What `scope` makes of a page and a server that say `noindex` (true) or `noarchive` (false).
+    fn withheld(scope: &Scope, by_page: Option<bool>, by_server: Option<bool>) -> Option<Withheld> {
+        let page = PageMeta {
+            noindex: by_page == Some(true),
+            noarchive: by_page == Some(false),
+            ..PageMeta::default()
+        };
+        let server = RobotsTag {
+            noindex: by_server == Some(true),
+            noarchive: by_server == Some(false),
+            ..RobotsTag::default()
+        };
+        scope.withholds(&page, server)
+    }
+
     #[test]
-    fn noindex_is_obeyed_unless_who_says_it_is_ignored() {
+    fn noindex_and_noarchive_are_obeyed_unless_who_says_so_is_ignored() {
         let usual = scope(|_| ());
-        assert!(usual.obeys_noindex(true, false) && usual.obeys_noindex(false, true));
-        assert!(!usual.obeys_noindex(false, false));
         let without_page = scope(|s| s.ignore_meta_robots = true);
-        assert!(!without_page.obeys_noindex(true, false));
-        assert!(without_page.obeys_noindex(true, true));
         let without_server = scope(|s| s.ignore_robots_tag = true);
-        assert!(!without_server.obeys_noindex(false, true));
-        assert!(without_server.obeys_noindex(true, true));
+        assert_eq!(withheld(&usual, None, None), None);
+        for (said, name) in [(true, Withheld::Noindex), (false, Withheld::Noarchive)] {
+            let said = Some(said);
+            assert_eq!(withheld(&usual, said, None), Some(name));
+            assert_eq!(withheld(&usual, None, said), Some(name));
+            assert_eq!(withheld(&without_page, said, None), None);
+            assert_eq!(withheld(&without_page, said, said), Some(name));
+            assert_eq!(withheld(&without_server, None, said), None);
+            assert_eq!(withheld(&without_server, said, said), Some(name));
+        }
+        assert_eq!(
+            withheld(&usual, Some(false), Some(true)),
+            Some(Withheld::Noindex)
+        );
+    }
+
+    #[test]
+    fn noarchive_can_be_ignored_alone() {
+        let ignores = scope(|s| s.ignore_noarchive = true);
+        assert_eq!(withheld(&ignores, Some(false), Some(false)), None);
+        assert_eq!(
+            withheld(&ignores, Some(true), None),
+            Some(Withheld::Noindex)
+        );
     }
 
     #[test]

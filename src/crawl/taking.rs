@@ -138,8 +138,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let sketch = judged.sketch.clone();
         let read = &judged.read;
         let likeness = (self.copies).likeness(read.body_bytes, read.body_digest, read.sketch);
-        let kept = self.keep(&mut judged, &facts, likeness.copy_of)?;
-        let noted = Noted { kept, likeness };
+        let withheld = self.withheld(read);
+        let kept = self.keep(&mut judged, &facts, likeness.copy_of, withheld)?;
+        let noted = Noted {
+            kept,
+            likeness,
+            withheld,
+        };
         let prepared = self.take_prepared(lease, &facts)?;
         let mut event =
             self.with_intake(|intake, scorer| book::of_page(facts, judged, noted, scorer, intake));

@@ -144,6 +144,8 @@ pub struct RobotsTag {
     pub noindex: bool,
     /// Its links are not to be followed.
     pub nofollow: bool,
+    /// No copy of it is to be kept.
+    pub noarchive: bool,
 }
 
 /// Reads the joined `X-Robots-Tag` headers of an answer ([`super::Response::robots_tag`]).
@@ -166,6 +168,7 @@ pub fn robots_tag_directives(header: &str) -> RobotsTag {
             let is = |word: &str| directive.eq_ignore_ascii_case(word);
             tag.noindex |= is("noindex") || is("none");
             tag.nofollow |= is("nofollow") || is("none");
+            tag.noarchive |= is("noarchive");
         }
     }
     tag
@@ -263,6 +266,8 @@ mod tests {
             (true, false)
         );
         assert_eq!(read("max-snippet: 20, nofollow"), (false, true));
+        assert!(robots_tag_directives("otherbot: none, apprentice: NoArchive").noarchive);
+        assert!(!robots_tag_directives("otherbot: noarchive").noarchive);
         assert_eq!(read("noindexed"), (false, false));
     }
 

@@ -114,6 +114,7 @@ fn booking(n: u64, evidence: Vec<u8>) -> Event {
         evidence,
         kept: None,
         likeness: crate::booking::Likeness::default(),
+        withheld: None,
     })
 }
 

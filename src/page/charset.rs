@@ -5,17 +5,10 @@
 
 use std::borrow::Cow;
 
-use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, WINDOWS_1252, X_USER_DEFINED};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252, X_USER_DEFINED};
 
-use super::DocumentKind;
-use super::prescan;
-
-/// Bytes given to the detector, which reads 8 MB a second only.
-const DETECTION_BYTES: usize = 16 * 1024;
-
-/// ASCII bytes left before the first other one when a window for the detector is cut: a tag or so.
-const DETECTION_LEAD: usize = 256;
+use super::{DocumentKind, PageSource};
+use super::{guess, prescan};
 
 /// How the character set of a page was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,14 +49,10 @@ pub struct Charset {
     pub is_malformed: bool,
 }
 
-/// The text of `body` and its character set; what is malformed becomes U+FFFD.
-pub(super) fn decode<'a>(
-    body: &'a [u8],
-    content_type: Option<&str>,
-    kind: DocumentKind,
-) -> (Cow<'a, str>, Charset) {
-    let (encoding, way, mark_bytes) = choose(body, content_type, kind);
-    let (text, is_malformed) = encoding.decode_without_bom_handling(&body[mark_bytes..]);
+/// The text of a body and its character set; what is malformed becomes U+FFFD.
+pub(super) fn decode<'a>(source: &PageSource<'a>, kind: DocumentKind) -> (Cow<'a, str>, Charset) {
+    let (encoding, way, mark_bytes) = choose(source, kind);
+    let (text, is_malformed) = encoding.decode_without_bom_handling(&source.body[mark_bytes..]);
     let charset = Charset {
         name: encoding.name(),
         way,
@@ -73,15 +62,13 @@ pub(super) fn decode<'a>(
 }
 
 /// The encoding, how it was found, and the bytes of the mark.
-fn choose(
-    body: &[u8],
-    content_type: Option<&str>,
-    kind: DocumentKind,
-) -> (&'static Encoding, CharsetWay, usize) {
+fn choose(source: &PageSource<'_>, kind: DocumentKind) -> (&'static Encoding, CharsetWay, usize) {
+    let body = source.body;
     if let Some((encoding, mark_bytes)) = Encoding::for_bom(body) {
         return (encoding, CharsetWay::Mark, mark_bytes);
     }
-    let by_header = content_type
+    let by_header = source
+        .content_type
         .and_then(header_label)
         .and_then(|label| known(label.as_bytes()));
     if let Some(encoding) = by_header {
@@ -92,8 +79,10 @@ fn choose(
     {
         return (encoding, CharsetWay::Page, 0);
     }
-    let (encoding, way) = guess(body);
-    (encoding, way, 0)
+    match guess::of(body, source.url) {
+        Some(encoding) => (encoding, CharsetWay::Guess, 0),
+        None => (UTF_8, CharsetWay::Valid, 0),
+    }
 }
 
 /// The `charset` parameter of a Content-Type header.
@@ -122,37 +111,25 @@ fn declared(label: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-fn guess(body: &[u8]) -> (&'static Encoding, CharsetWay) {
-    let has_escapes = body.contains(&0x1B);
-    match std::str::from_utf8(body) {
-        Ok(_) if !has_escapes => return (UTF_8, CharsetWay::Valid),
-        // Cut in the middle of a character.
-        Err(error) if error.error_len().is_none() => return (UTF_8, CharsetWay::Valid),
-        _ => {}
-    }
-    let first = body
-        .iter()
-        .position(|byte| !byte.is_ascii() || *byte == 0x1B);
-    let start = first.unwrap_or(0).saturating_sub(DETECTION_LEAD);
-    let end = body.len().min(start + DETECTION_BYTES);
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    detector.feed(&body[start..end], end == body.len());
-    let encoding = detector.guess(None, Utf8Detection::Allow);
-    // Escapes without Japanese (a terminal's log) stay what they are.
-    if encoding != ISO_2022_JP && std::str::from_utf8(body).is_ok() {
-        return (UTF_8, CharsetWay::Valid);
-    }
-    (encoding, CharsetWay::Guess)
-}
-
 #[cfg(test)]
 mod tests {
     use super::DocumentKind::{Html, Text};
     use super::*;
+    use crate::url::CanonicalUrl;
+
+    fn decoded(body: &[u8], header: Option<&str>, kind: DocumentKind) -> (String, Charset) {
+        let source = PageSource {
+            url: &CanonicalUrl::parse("http://h.test/").unwrap(),
+            content_type: header,
+            body,
+        };
+        let (text, charset) = decode(&source, kind);
+        (text.into_owned(), charset)
+    }
 
     fn read(body: &[u8], header: Option<&str>) -> (String, &'static str) {
-        let (text, charset) = decode(body, header, Html);
-        (text.into_owned(), charset.name)
+        let (text, charset) = decoded(body, header, Html);
+        (text, charset.name)
     }
 
     #[test]
@@ -233,31 +210,14 @@ mod tests {
             (b"plain", None, CharsetWay::Valid, false),
             (b"na\xefve caf\xe9", None, CharsetWay::Guess, false),
         ] {
-            let (_, charset) = decode(body, header, Html);
+            let (_, charset) = decoded(body, header, Html);
             assert_eq!((charset.way, charset.is_malformed), (way, is_malformed));
         }
     }
 
     #[test]
     fn plain_text_declares_nothing() {
-        assert_eq!(decode(b"<meta charset=koi8-r>", None, Text).1.name, "UTF-8");
-    }
-
-    #[test]
-    fn what_is_nowhere_said_is_guessed() {
-        let russian = "\u{42d}\u{442}\u{43e} \u{43f}\u{440}\u{43e}\u{441}\u{442}\u{43e} \u{440}\u{443}\u{441}\u{441}\u{43a}\u{438}\u{439} \u{442}\u{435}\u{43a}\u{441}\u{442} \u{43e} \u{43f}\u{43e}\u{433}\u{43e}\u{434}\u{435}";
-        let (bytes, _, _) = encoding_rs::KOI8_R.encode(russian);
-        let late = [vec![b' '; 3 * DETECTION_BYTES], bytes.to_vec()].concat();
-        // The detector knows KOI8-U only, which differs in letters that Russian lacks.
-        assert_eq!(read(&bytes, None), (russian.to_owned(), "KOI8-U"));
-        assert_eq!(read(&late, None).1, "KOI8-U");
-        let japanese = "\u{65e5}\u{672c}\u{8a9e}\u{306e}\u{30c6}\u{30ad}\u{30b9}\u{30c8}";
-        let (bytes, _, _) = ISO_2022_JP.encode(japanese);
-        assert_eq!(read(&bytes, None), (japanese.to_owned(), "ISO-2022-JP"));
-        assert_eq!(read(b"plain \x1b[1m log", None).1, "UTF-8");
-        assert_eq!(
-            read("cut: \u{20ac}".as_bytes().split_last().unwrap().1, None).1,
-            "UTF-8"
-        );
+        let (_, charset) = decoded(b"<meta charset=koi8-r>", None, Text);
+        assert_eq!(charset.name, "UTF-8");
     }
 }

@@ -22,9 +22,14 @@ pub(super) fn is_robots(name: &str) -> bool {
 
 /// Whether a `meta robots` forbids `what` (`noindex` or `nofollow`), by name or by `none`.
 pub(super) fn forbids(content: &str, what: &str) -> bool {
+    says(content, what) || says(content, "none")
+}
+
+/// Whether a `meta robots` has `rule` among its rules.
+pub(super) fn says(content: &str, rule: &str) -> bool {
     content
         .split(|c: char| c == ',' || c.is_ascii_whitespace())
-        .any(|rule| rule.eq_ignore_ascii_case(what) || rule.eq_ignore_ascii_case("none"))
+        .any(|said| said.eq_ignore_ascii_case(rule))
 }
 
 /// The URL in the content of a `meta refresh`, by the "shared declarative refresh steps" of the
@@ -104,6 +109,7 @@ mod tests {
         assert!(!is_nofollow("nofollowing dofollow"));
         assert!(forbids("noarchive,NOINDEX", "noindex"));
         assert!(forbids("none", "nofollow"));
+        assert!(says("index,NoArchive", "noarchive") && !says("none", "noarchive"));
         assert!(!forbids("index, follow", "nofollow"));
         assert!(is_robots(" Robots ") && is_robots("Apprentice") && !is_robots("googlebot"));
     }

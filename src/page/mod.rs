@@ -11,6 +11,7 @@ mod context;
 #[cfg(test)]
 mod golden;
 mod guard;
+mod guess;
 #[cfg(test)]
 mod html5lib;
 mod kind;
@@ -19,6 +20,7 @@ mod markup;
 mod oracle;
 mod prescan;
 mod quick;
+mod reference;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -128,6 +130,8 @@ pub struct PageMeta {
     pub noindex: bool,
     /// `meta robots` contains `nofollow` or `none`.
     pub nofollow: bool,
+    /// `meta robots` contains `noarchive`.
+    pub noarchive: bool,
     /// `link rel=canonical`, resolved.
     pub canonical: Option<CanonicalUrl>,
 }
@@ -173,7 +177,7 @@ impl Page {
     ///
     /// Never fails and never panics: broken markup is repaired as the HTML standard has it.
     pub fn parse(source: &PageSource<'_>, kind: DocumentKind, limits: &PageLimits) -> Self {
-        let (text, charset) = charset::decode(source.body, source.content_type, kind);
+        let (text, charset) = charset::decode(source, kind);
         let mut page = match kind {
             DocumentKind::Html => {
                 let (tree, flattened) = guard::build(&text, limits);
@@ -189,7 +193,7 @@ impl Page {
 
     /// The character set that [`parse`](Self::parse) reads a page with.
     pub fn charset_of(source: &PageSource<'_>, kind: DocumentKind) -> Charset {
-        charset::decode(source.body, source.content_type, kind).1
+        charset::decode(source, kind).1
     }
 
     /// The words of leaf `leaf`, as indices into `vocabulary`.

@@ -56,14 +56,14 @@ impl Reading {
                 scripting_enabled: false,
                 ..TreeBuilderOpts::default()
             },
-            // It would drop one after every script as well, where it is text.
+            // html5ever would also drop one after each script, as the first of what it is fed then.
             tokenizer: TokenizerOpts {
                 discard_bom: false,
                 ..TokenizerOpts::default()
             },
         };
-        let html = html.strip_prefix('\u{feff}').unwrap_or(html);
-        let dom = parse_document(RcDom::default(), options).one(html);
+        let text = html.strip_prefix('\u{feff}').unwrap_or(html);
+        let dom = parse_document(RcDom::default(), options).one(text);
         let page = url.to_url().unwrap();
         let base = first_base(&dom.document)
             .and_then(|href| page.join(&href).ok())

@@ -7,7 +7,9 @@
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{EndTag, StartTag, Tag, Token};
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
-use memchr::{memchr, memchr_iter, memchr3};
+use memchr::{memchr, memchr_iter, memchr2, memchr3};
+
+use super::reference;
 
 /// The longest name of a tag or an attribute that is read here, in bytes.
 const NAME_BYTES_MAX: usize = 24;
@@ -17,16 +19,6 @@ const ATTRIBUTES_MAX: usize = 32;
 
 /// Names that are remembered; a page has a few dozen.
 const NAMES: usize = 256;
-
-/// Character references that stand in many texts. With the semicolon no longer name begins alike.
-const REFERENCES: [(&str, &str); 6] = [
-    ("&nbsp;", "\u{a0}"),
-    ("&amp;", "&"),
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-    ("&quot;", "\""),
-    ("&copy;", "\u{a9}"),
-];
 
 /// The names of the page so far, each at the place that its letters give it: to look one up again
 /// costs less than to intern it again.
@@ -65,21 +57,22 @@ pub(super) fn token(names: &mut Names, block: &StrTendril, at: usize) -> Option<
             b'!' | b'?' => comment(bytes, at),
             _ => tag(names, block, at),
         },
-        b'&' => reference(block, at),
         0 => None,
-        _ => {
-            let rest = bytes.get(at..)?;
-            let end = memchr3(b'<', b'&', 0, rest).map_or(bytes.len(), |length| at + length);
-            Some((Token::CharacterTokens(part(block, at, end)?), end))
-        }
+        _ => text(block, at),
     }
 }
 
-fn reference(block: &StrTendril, at: usize) -> Option<(Token, usize)> {
-    let rest = block.get(at..)?;
-    let (name, text) = REFERENCES.iter().find(|(name, _)| rest.starts_with(name))?;
-    let text = StrTendril::from_slice(text);
-    Some((Token::CharacterTokens(text), at + name.len()))
+/// Text up to the next tag: a part of the block, or a copy if there are references in it.
+fn text(block: &StrTendril, at: usize) -> Option<(Token, usize)> {
+    let bytes = block.as_bytes();
+    let rest = bytes.get(at..)?;
+    let end = memchr3(b'<', b'&', 0, rest).map_or(bytes.len(), |length| at + length);
+    if bytes.get(end) != Some(&b'&') {
+        return Some((Token::CharacterTokens(part(block, at, end)?), end));
+    }
+    let mut text = StrTendril::new();
+    let length = reference::read_all(block.get(at..)?, &mut text);
+    (length > 0).then(|| (Token::CharacterTokens(text), at + length))
 }
 
 /// A comment, also one that is none but counts as one (`<!x>`, `<?x>`). Its text is kept nowhere.
@@ -210,28 +203,30 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value; what has references in it other than `&amp;` is left to the tokenizer.
+    /// A value; what has odd references in it is left to the tokenizer.
     fn text(&self, start: usize, end: usize) -> Option<StrTendril> {
-        let value = self.bytes.get(start..end)?;
-        if !value.iter().any(|byte| matches!(byte, b'&' | 0)) {
+        let value = self.block.get(start..end)?;
+        let Some(first) = memchr2(b'&', 0, value.as_bytes()) else {
             return part(self.block, start, end);
-        }
-        let mut parts = self.block.get(start..end)?.split('&');
-        let mut text = StrTendril::from_slice(parts.next()?);
-        for part in parts {
-            text.push_char('&');
-            if let Some(rest) = part.strip_prefix("amp;") {
-                text.push_slice(rest);
-                continue;
-            }
+        };
+        let (before, mut rest) = value.split_at_checked(first)?;
+        let mut text = StrTendril::from_slice(before);
+        while let Some(after) = rest.strip_prefix('&') {
             // In an attribute a name that goes on with `=` is a parameter and no reference.
-            let after = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-            if !after.starts_with('=') {
-                return None;
-            }
-            text.push_slice(part);
+            let name = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            let mut length = if name.starts_with('=') {
+                text.push_char('&');
+                1
+            } else {
+                reference::read(rest.as_bytes(), &mut text)?
+            };
+            let plain = rest.get(length..)?;
+            let end = memchr2(b'&', 0, plain.as_bytes()).unwrap_or(plain.len());
+            text.push_slice(plain.get(..end)?);
+            length += end;
+            rest = rest.get(length..)?;
         }
-        (!value.contains(&0)).then_some(text)
+        rest.is_empty().then_some(text)
     }
 }
 
@@ -293,9 +288,9 @@ mod tests {
     fn a_usual_tag_is_read_whole() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
-            attributes("<A HREF='x?a=1&b=2&amp;c' nowrap Class = y href=z>text"),
+            attributes("<A HREF='x?a=1&b=2&amp;c&#233;&ouml;& ' nowrap Class = y href=z>text"),
             Some(vec![
-                pair("href", "x?a=1&b=2&c"),
+                pair("href", "x?a=1&b=2&c\u{e9}\u{f6}& "),
                 pair("nowrap", ""),
                 pair("class", "y")
             ])
@@ -309,7 +304,7 @@ mod tests {
         for text in [
             "<a href=x",
             "<a href=\"x>",
-            "<a href=x&copy;>",
+            "<a href=x&#0;>",
             "<a href=x&copy>",
             "<a href=x\0>",
             "<a b\"c>",
@@ -325,11 +320,23 @@ mod tests {
             "<![CDATA[x]]>",
             "<!-- x",
             "<!- x>",
-            "&times;",
+            "&times",
             "&nbsp",
             "\0",
         ] {
             assert_eq!(token_of(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn text_is_one_token_with_its_references() {
+        for (text, read, length) in [
+            ("a &amp; b &eacute;<p>", "a & b \u{e9}", 18),
+            ("&nbsp;x &copy", "\u{a0}x ", 8),
+            ("plain<", "plain", 5),
+        ] {
+            let expected = Token::CharacterTokens(StrTendril::from_slice(read));
+            assert_eq!(token_of(text), Some((expected, length)), "{text}");
         }
     }
 
@@ -352,76 +359,85 @@ mod tests {
     }
 
     /// Pieces of markup that only together make sense, or none.
+    const PIECES: &[&str] = &[
+        "<",
+        ">",
+        "/",
+        "=",
+        "\"",
+        "'",
+        "&",
+        ";",
+        "!",
+        "-",
+        "--",
+        "?",
+        "[",
+        "]]>",
+        "#",
+        "\0",
+        " ",
+        "\n",
+        "\r",
+        "\r\n",
+        "\u{c}",
+        "\u{feff}",
+        "\u{e4}",
+        "word",
+        "X",
+        "<!--",
+        "-->",
+        "--!>",
+        "<a ",
+        "<A HREF=",
+        "href=",
+        "</",
+        "</a>",
+        "<p>",
+        "</p>",
+        "<b class=x>",
+        "<br/>",
+        "<pre>",
+        "&amp;",
+        "&amp",
+        "&nbsp;",
+        "&copy",
+        "&a=",
+        "&eacute;",
+        "&not",
+        "&notin;",
+        "&#65;",
+        "&#233;",
+        "&#xe9;",
+        "&#150;",
+        "&#8217;",
+        "&#x0d;",
+        "<script>",
+        "</script>",
+        "<title>",
+        "</title>",
+        "<textarea>",
+        "</textarea>",
+        "<style>",
+        "</style ",
+        "<plaintext>",
+        "<svg>",
+        "</svg>",
+        "<![CDATA[",
+        "<table>",
+        "<td ",
+        "<select>",
+        "<!doctype html>",
+        "<?x",
+        "<noscript>",
+        "</noscript>",
+        "<iframe>",
+        "<a href=\"x\">",
+        "title='y'",
+    ];
+
     fn pieces() -> impl Strategy<Value = String> {
-        let pieces = prop::sample::select(vec![
-            "<",
-            ">",
-            "/",
-            "=",
-            "\"",
-            "'",
-            "&",
-            ";",
-            "!",
-            "-",
-            "--",
-            "?",
-            "[",
-            "]]>",
-            "#",
-            "\0",
-            " ",
-            "\n",
-            "\r",
-            "\r\n",
-            "\u{c}",
-            "\u{feff}",
-            "\u{e4}",
-            "word",
-            "X",
-            "<!--",
-            "-->",
-            "--!>",
-            "<a ",
-            "<A HREF=",
-            "href=",
-            "</",
-            "</a>",
-            "<p>",
-            "</p>",
-            "<b class=x>",
-            "<br/>",
-            "<pre>",
-            "&amp;",
-            "&amp",
-            "&nbsp;",
-            "&copy",
-            "&a=",
-            "&#65;",
-            "&#x0d;",
-            "<script>",
-            "</script>",
-            "<title>",
-            "</title>",
-            "<textarea>",
-            "</textarea>",
-            "<style>",
-            "</style ",
-            "<plaintext>",
-            "<svg>",
-            "</svg>",
-            "<![CDATA[",
-            "<table>",
-            "<td ",
-            "<select>",
-            "<!doctype html>",
-            "<?x",
-            "<noscript>",
-            "</noscript>",
-            "<iframe>",
-            "<a href=\"x\">",
-            "title='y'",
-        ]);
+        let pieces = prop::sample::select(PIECES);
         prop::collection::vec(pieces, 0..40).prop_map(|pieces| pieces.concat())
     }
 

@@ -208,6 +208,7 @@ impl<'a> Reader<'a> {
             let meta = &mut self.writer.page.meta;
             meta.noindex |= markup::forbids(content, "noindex");
             meta.nofollow |= markup::forbids(content, "nofollow");
+            meta.noarchive |= markup::says(content, "noarchive");
         }
         let is_refresh = element
             .attribute(&local_name!("http-equiv"))

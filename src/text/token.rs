@@ -56,6 +56,10 @@ pub fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
         }
         let run = &text[start..at];
         if is_word(run) {
+            if run.chars().all(has_no_case) {
+                take(run);
+                continue;
+            }
             // Lower case depends on the neighbours (the final sigma), so the run goes as one.
             take(&run.to_lowercase());
         }
@@ -97,7 +101,7 @@ fn is_word(run: &str) -> bool {
         if run.is_ascii() {
             run.bytes().any(|byte| byte.is_ascii_alphabetic())
         } else {
-            run.chars().any(char::is_alphabetic)
+            run.chars().any(|c| is_usual_letter(c) || c.is_alphabetic())
         }
     };
     (2..=WORD_BYTES_MAX).contains(&run.len()) && has_letter()
@@ -110,7 +114,25 @@ fn alphanumeric_at(text: &str, at: usize) -> Option<usize> {
         return byte.is_ascii_alphanumeric().then_some(1);
     }
     let letter = text.get(at..)?.chars().next()?;
-    letter.is_alphanumeric().then(|| letter.len_utf8())
+    (is_usual_letter(letter) || letter.is_alphanumeric()).then(|| letter.len_utf8())
+}
+
+/// Whether a character is one of the letters beyond ASCII that most texts are made of, told without
+/// a search in the tables of Unicode.
+fn is_usual_letter(c: char) -> bool {
+    matches!(c,
+        // Of Latin
+        '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{24f}'
+        // Of Cyrillic
+        | '\u{400}'..='\u{481}')
+        || has_no_case(c)
+}
+
+/// Letters of Chinese, Japanese and Korean; they are neither capital nor small.
+fn has_no_case(c: char) -> bool {
+    matches!(c,
+        '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
 }
 
 /// The length of the character that begins with `byte`.
@@ -152,9 +174,18 @@ mod tests {
         assert_eq!(all(&"k".repeat(WORD_BYTES_MAX)).len(), 1);
     }
 
+    #[test]
+    fn the_usual_letters_are_letters_and_those_without_case_stay_as_they_are() {
+        for c in '\0'..=char::MAX {
+            assert!(c.is_alphabetic() || !is_usual_letter(c), "{c:?}");
+            let lower = || c.to_string().to_lowercase();
+            assert!(!has_no_case(c) || lower() == c.to_string(), "{c:?}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn both_ways_to_read_words_agree(text in "\\PC*|[a-zA-Z0-9 \u{df}\u{130}\u{3a3}\u{4e2d}.\u{a0}]*") {
+        fn both_ways_to_read_words_agree(text in "\\PC*|[a-zA-Z0-9 \u{df}\u{130}\u{3a3}\u{4e2d}\u{ac00}\u{430}\u{3042}.\u{a0}]*") {
             let mut read = Vec::new();
             for_each_word(&text, |word| read.push(word.to_owned()));
             prop_assert_eq!(read, all(&text));

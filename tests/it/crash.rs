@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apprentice::archive::{Answer, Library};
-use apprentice::booking::{Event, PageBooking, Reference, Seq};
+use apprentice::booking::{Event, Kept, PageBooking, Reference, Seq};
 use apprentice::clock::{Clock, SystemClock, Timestamp, chance};
 use apprentice::control::client::Client;
 use apprentice::frontier::{
@@ -219,17 +219,16 @@ async fn account(client: &mut Client) -> Vec<v1::PageRow> {
     rows
 }
 
-/// A booked page stands where its booking says: an answer, a request and a judgement, each a gzip
-/// member of its own.
-fn assert_kept(page: &PageBooking, files: &mut BTreeMap<u32, Vec<u8>>, folder: &Path) {
-    let kept = page.kept.as_ref().unwrap();
+/// What was booked stands where its booking says: an answer, a request and what was found of it, each a
+/// gzip member of its own.
+fn assert_kept(kept: &Kept, url: &CanonicalUrl, files: &mut BTreeMap<u32, Vec<u8>>, folder: &Path) {
     let file = files.entry(kept.file).or_insert_with(|| {
         let name = format!("crawl-{:05}.warc.gz", kept.file);
         fs::read(folder.join(name)).unwrap()
     });
     let range = usize::try_from(kept.offset).unwrap()..usize::try_from(kept.end).unwrap();
     let mut members = &file[range];
-    let target = format!("WARC-Target-URI: {}\r\n", page.lease.url);
+    let target = format!("WARC-Target-URI: {url}\r\n");
     for kind in ["response", "request", "metadata"] {
         let mut record = Vec::new();
         let mut decoder = flate2::bufread::GzDecoder::new(members);
@@ -260,11 +259,13 @@ fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
     let mut frontier = Frontier::new(params, HostCalendar::default());
     let mut urls = BTreeMap::new();
     let mut booked: Vec<(Seq, PageBooking)> = Vec::new();
+    let mut moved = Vec::new();
     let visit = &mut |seq, event: Event| {
         frontier.admit(seq, &event);
         match event {
             Event::Page(page) => booked.push((seq, page)),
             Event::Redirect(redirect) => {
+                moved.push((redirect.kept.unwrap(), redirect.lease.url));
                 urls.insert(redirect.target.id(), redirect.target);
             }
             Event::Seeds(seeds) => urls.extend(seeds.urls.into_iter().map(|url| (url.id(), url))),
@@ -274,8 +275,13 @@ fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
     };
     store.scan(Seq(1), store.durable(), visit).unwrap();
     let mut files = BTreeMap::new();
+    assert!(!moved.is_empty());
+    for (kept, url) in &moved {
+        assert_kept(kept, url, &mut files, &folder.join("warc"));
+    }
     for (seq, page) in &booked {
-        assert_kept(page, &mut files, &folder.join("warc"));
+        let kept = page.kept.as_ref().unwrap();
+        assert_kept(kept, &page.lease.url, &mut files, &folder.join("warc"));
         for (link, fact) in (0..).zip(&page.links) {
             let url = store.link_url(Reference { seq: *seq, link }).unwrap();
             assert_eq!(url.id(), fact.target, "link {link} of {}", page.lease.url);

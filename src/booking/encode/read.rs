@@ -4,7 +4,7 @@ use super::{DecodeError, learned};
 use crate::booking::{
     CrawlState, Event, EvictedEvent, FailureBooking, FeedbackEvent, HostFacts, Judgement, Kept,
     LeaseFacts, Likeness, LinkFact, Mark, PageBooking, ReadmittedEvent, ReadmittedLink,
-    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent,
+    RedirectBooking, Reference, Refusal, RefusedBooking, SeedsEvent, Seq, StateEvent, Withheld,
 };
 use crate::clock::Timestamp;
 use crate::proto::v1;
@@ -99,6 +99,18 @@ fn refusal(number: u32) -> Result<Option<Refusal>, DecodeError> {
     }
 }
 
+/// 0 is none.
+fn withheld(number: u32) -> Result<Option<Withheld>, DecodeError> {
+    match (number, Withheld::from_number(number)) {
+        (0, _) => Ok(None),
+        (_, Some(withheld)) => Ok(Some(withheld)),
+        (_, None) => Err(DecodeError::Unknown {
+            field: "withheld",
+            value: u64::from(number),
+        }),
+    }
+}
+
 fn references(record: Option<v1::ReferencesRecord>) -> Result<Vec<Reference>, DecodeError> {
     let record = record.unwrap_or_default();
     if record.seqs.len() != record.links.len() {
@@ -163,6 +175,7 @@ fn page(record: v1::PageRecord) -> Result<PageBooking, DecodeError> {
             copy_of: some_seq(record.copy_of),
             near_copy_of: some_seq(record.near_copy_of),
         },
+        withheld: withheld(record.withheld)?,
     })
 }
 

@@ -87,6 +87,7 @@ prop_compose! {
         kept in kept(),
         (sketch, copy_of, near_copy_of)
             in (option::of(any::<u64>()), option::of(1..u64::MAX), option::of(1..u64::MAX)),
+        withheld in 0..3_u32,
     ) -> Event {
         Event::Page(PageBooking {
             lease, status, content_type, body_bytes, body_digest, truncated, title,
@@ -100,6 +101,7 @@ prop_compose! {
                 near_copy_of: near_copy_of.map(Seq),
             },
             kept,
+            withheld: crate::booking::Withheld::from_number(withheld),
         })
     }
 }
@@ -390,6 +392,7 @@ fn a_link_costs_nine_bytes_where_all_have_one_priority_and_none_is_refused() {
             evidence: Vec::new(),
             kept: None,
             likeness: Likeness::default(),
+            withheld: None,
         });
         encode(&event).len()
     };

@@ -215,13 +215,13 @@ prop_compose! {
         links in prop::collection::vec(any_link(u32::try_from(lengths.len()).unwrap()), 0..40),
         vocabulary in Just(vocabulary),
         title in "\\PC{0,20}",
-        flags in any::<(bool, bool, bool)>(),
+        flags in any::<(bool, bool, bool, bool)>(),
         canonical in prop::option::of(Just(CanonicalUrl::from_stored("http://h.test/".to_owned()))),
         links_dropped in any::<u32>()
     ) -> Page {
         Page {
             title, title_words, vocabulary, words, leaf_ends, links, links_dropped,
-            meta: PageMeta { noindex: flags.0, nofollow: flags.1, canonical },
+            meta: PageMeta { noindex: flags.0, nofollow: flags.1, noarchive: flags.3, canonical },
             charset: "windows-1252",
             flattened: flags.2,
         }

@@ -46,6 +46,10 @@ pub(super) struct ScopeArgs {
     #[arg(long)]
     ignore_robots_tag: bool,
 
+    /// Keep pages (--warc) although they or their server say noarchive
+    #[arg(long)]
+    ignore_noarchive: bool,
+
     /// Take the URLs of the sitemaps that a seed's robots.txt names as seeds as well
     #[arg(long)]
     sitemaps: bool,
@@ -91,6 +95,7 @@ impl ScopeArgs {
             || self.ignore_nofollow
             || self.ignore_meta_robots
             || self.ignore_robots_tag
+            || self.ignore_noarchive
             || self.sitemaps
             || self.keep_tracking
             || self.sort_query
@@ -124,6 +129,7 @@ impl ScopeArgs {
         scope.ignore_nofollow |= self.ignore_nofollow;
         scope.ignore_meta_robots |= self.ignore_meta_robots;
         scope.ignore_robots_tag |= self.ignore_robots_tag;
+        scope.ignore_noarchive |= self.ignore_noarchive;
         scope.sitemaps |= self.sitemaps;
         scope.keep_tracking |= self.keep_tracking;
         scope.sort_query |= self.sort_query;

@@ -103,6 +103,7 @@ fn render(crawl: &v1::Crawl) -> String {
         ),
         ("failures", counts(&crawl.failures_by_cause)),
         ("refused", counts(&crawl.refused_by_reason)),
+        ("withheld", counts(&crawl.withheld)),
         ("guard", crawl.guard.clone()),
         ("created", moment(crawl.created_at_ms)),
     ];

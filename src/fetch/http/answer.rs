@@ -18,15 +18,26 @@ use crate::fetch::{FetchError, FetchLimits, Kinds, Outcome, Request, Response};
 const DRAIN_BYTES_MAX: u64 = 16 << 10;
 /// And for this long.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
-/// How long the body of a redirect or a failure is waited for where it is recorded.
+/// How long the body of a failure is waited for where it is recorded.
 const RECORD_TIME: Duration = Duration::from_secs(5);
+/// How long, and up to which size, that of a redirect is: it says where to go, as the head did.
+const RECORD_MOVED_TIME: Duration = Duration::from_secs(1);
+const RECORD_MOVED_BYTES_MAX: usize = 64 << 10;
+
+/// When an answer came, and until when it can be read.
+pub(super) struct Timing {
+    /// How long the server took to answer.
+    pub(super) answer_time: Duration,
+    pub(super) now: Timestamp,
+    /// The end of the fetch.
+    pub(super) ends: Instant,
+}
 
 /// Reads the answer to `request`.
 pub(super) async fn read(
     answer: hyper::Response<Incoming>,
     request: &Request,
-    answer_time: Duration,
-    now: Timestamp,
+    timing: Timing,
     recording: Option<Recording>,
 ) -> Outcome {
     let (head, body) = answer.into_parts();
@@ -47,10 +58,18 @@ pub(super) async fn read(
             .map(|(name, value)| (name.as_str(), value.as_bytes())),
     );
     let status = head.status.as_u16();
+    let Timing {
+        answer_time,
+        now,
+        ends,
+    } = timing;
     if let Some(outcome) = settle(status, &fields, &request.url, answer_time, now) {
+        let is_moved = matches!(outcome, Outcome::Redirect(_));
         match recording {
-            Some(recording) => record_rest(body, &request.limits, recording).await,
-            None => drain(body).await,
+            Some(recording) => {
+                record_rest(body, &request.limits, is_moved, ends, recording).await;
+            }
+            None => drain(body, ends).await,
         }
         return outcome;
     }
@@ -68,7 +87,7 @@ pub(super) async fn read(
             Err(failure) => return Outcome::Failure(failure),
         }
     } else {
-        drain(body).await;
+        drain(body, ends).await;
         let kind = fields.content_type.unwrap_or_default();
         return Outcome::Failure(FetchError::ContentType(kind));
     };
@@ -202,21 +221,33 @@ impl Pace {
 type Framed = Option<Result<Frame<Bytes>, hyper::Error>>;
 
 /// Reads the body of an answer whose outcome is settled, for the record alone; what does not come soon
-/// is missing there.
-async fn record_rest(body: Incoming, limits: &FetchLimits, recording: Recording) {
-    let reading = collect(body, limits, |_| true);
-    match tokio::time::timeout(RECORD_TIME, reading).await {
+/// is missing there. At the end of the fetch the outcome stands all the same.
+async fn record_rest(
+    body: Incoming,
+    limits: &FetchLimits,
+    is_moved: bool,
+    ends: Instant,
+    recording: Recording,
+) {
+    let mut limits = *limits;
+    let mut time = RECORD_TIME;
+    if is_moved {
+        limits.body_bytes_max = limits.body_bytes_max.min(RECORD_MOVED_BYTES_MAX);
+        time = RECORD_MOVED_TIME;
+    }
+    let reading = collect(body, &limits, |_| true);
+    match timeout_at(ends.min(Instant::now() + time), reading).await {
         Ok(Ok(Some(wire))) => recording.end(&wire.bytes, wire.broke_off || wire.goes_on),
         Ok(Ok(None) | Err(_)) | Err(_) => recording.end(&[], true),
     }
 }
 
 /// Reads a small body to its end and drops any other, which closes the connection.
-async fn drain(body: Incoming) {
+async fn drain(body: Incoming, ends: Instant) {
     if body.size_hint().lower() <= DRAIN_BYTES_MAX {
         let bytes_max = usize::try_from(DRAIN_BYTES_MAX).unwrap_or(usize::MAX);
         let rest = Limited::new(body, bytes_max).collect();
         // However it ends the outcome stands: at worst the next request opens a new connection.
-        let _ = tokio::time::timeout(DRAIN_TIME, rest).await;
+        let _ = timeout_at(ends.min(Instant::now() + DRAIN_TIME), rest).await;
     }
 }

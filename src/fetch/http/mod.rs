@@ -31,7 +31,7 @@ use hyper_util::client::legacy::connect::{HttpInfo, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 pub use pinned::{PinnedHost, PinnedHostError};
 pub use proxy::{ProxyMode, ProxyUrl, ProxyUrlError};
@@ -40,6 +40,7 @@ pub use resolve::{FixedResolver, Resolve, Resolving, SystemResolver};
 use super::{FetchError, FetchLimits, GuardRules, Outcome, Request, Source, forbidden_port};
 use crate::clock::{Clock, Timestamp};
 use crate::url::HostKey;
+use answer::Timing;
 use dial::Dial;
 use recording::Recording;
 use tape::Tap;
@@ -155,7 +156,7 @@ impl HttpSource {
         })
     }
 
-    async fn answer(&self, request: &Request) -> Result<Outcome, FetchError> {
+    async fn answer(&self, request: &Request, ends: Instant) -> Result<Outcome, FetchError> {
         let url = request.url.to_url();
         let url = url.map_err(|error| FetchError::Protocol(error.to_string()))?;
         if let Some(port) = forbidden_port(&url) {
@@ -179,7 +180,12 @@ impl HttpSource {
         }
         let now = (self.shared.now)();
         let recording = sent.map(|(recorder, head)| Recording::begin(recorder, head, &answer));
-        Ok(answer::read(answer, request, answer_time, now, recording).await)
+        let timing = Timing {
+            answer_time,
+            now,
+            ends,
+        };
+        Ok(answer::read(answer, request, timing, recording).await)
     }
 
     fn message(&self, request: &Request) -> Result<hyper::Request<NoBody>, FetchError> {
@@ -255,8 +261,9 @@ impl HttpSource {
 impl Source for HttpSource {
     async fn fetch(&self, request: Request) -> Outcome {
         let total = request.limits.total;
+        let ends = Instant::now() + total;
         // Around everything, so that no stage can be forgotten.
-        match timeout(total, self.answer(&request)).await {
+        match timeout_at(ends, self.answer(&request, ends)).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(failure)) => Outcome::Failure(failure),
             Err(_) => Outcome::Failure(FetchError::TimeoutTotal(total)),

@@ -275,5 +275,6 @@ pub(super) fn page_booking(
         evidence: Vec::new(),
         kept: None,
         likeness: crate::booking::Likeness::default(),
+        withheld: None,
     }
 }

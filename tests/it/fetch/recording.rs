@@ -1,10 +1,13 @@
 //! What is put down of an exchange that is to be kept.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use apprentice::fetch::{Exchange, HttpSource, Outcome, Recorder, Source as _};
 
 use super::tls::tls_source;
 use super::{direct, request};
-use crate::support::site::{Site, answer};
+use crate::support::site::{Site, Then, answer};
 use crate::support::tls::TlsSite;
 
 async fn recorded(source: &HttpSource, url: &str) -> Exchange {
@@ -59,6 +62,48 @@ async fn a_failure_and_a_fetch_that_nobody_keeps_put_nothing_down() {
     failing.recorder = Some(recorder.clone());
     assert!(matches!(direct().fetch(failing).await, Outcome::Failure(_)));
     assert_eq!(recorder.take(), None);
+}
+
+/// A site whose redirects have odd bodies, named by their paths.
+async fn moving() -> Site {
+    Site::start_with(Arc::new(|_: &str, path: &str| {
+        let head = "HTTP/1.1 301 Moved\r\nLocation: /page\r\nContent-Length: 5000000\r\n\r\n";
+        let (body, then) = match path {
+            "/large" => (vec![b'x'; 5_000_000], Then::KeepAlive),
+            "/drip" => (b"m".to_vec(), Then::Drip),
+            "/broken" => (b"moved".to_vec(), Then::Close),
+            _ => (b"moved".to_vec(), Then::Hang),
+        };
+        ([head.as_bytes(), &body].concat(), then)
+    }))
+    .await
+}
+
+#[tokio::test]
+async fn a_redirect_counts_whatever_becomes_of_its_body() {
+    let site = moving().await;
+    for path in ["/hang", "/drip", "/broken", "/large"] {
+        // The whole fetch may last longer than the body is waited for, or not.
+        for total in [Duration::from_millis(300), Duration::from_mins(1)] {
+            for recorder in [None, Some(Recorder::default())] {
+                let mut request = request(&site.url(path));
+                request.limits.total = total;
+                request.recorder.clone_from(&recorder);
+                let outcome = direct().fetch(request).await;
+                let Outcome::Redirect(redirect) = outcome else {
+                    panic!("{path}: {outcome:?}");
+                };
+                assert_eq!(redirect.target.as_str(), site.url("/page"));
+                let Some(exchange) = recorder.and_then(|recorder| recorder.take()) else {
+                    continue;
+                };
+                assert!(exchange.is_cut, "{path}");
+                assert!(exchange.response.starts_with(b"HTTP/1.1 301 Moved\r\n"));
+                // 64 KiB, and what was on the way with them.
+                assert!(exchange.response.len() < 200_000, "{path}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
