@@ -10,8 +10,9 @@ use crate::booking::PageBooking;
 use crate::url::{CanonicalUrl, FingerprintState};
 
 /// Copies under one path prefix, more than are made up for, unless a spec says otherwise. A trap costs so
-/// many fetches, once a host and prefix.
-pub(super) const PREFIX_COPIES_MAX: u32 = 50;
+/// many fetches, once a host and prefix. On a real university 50 cost a fifth of the relevance (archives of
+/// pages much alike), 200 nothing (README).
+pub(super) const PREFIX_COPIES_MAX: u32 = 200;
 
 /// So many copies are made up for by a page that is none: a part of a site in which one page in four is
 /// new stays open for ever.

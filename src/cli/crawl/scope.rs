@@ -70,7 +70,7 @@ pub(super) struct ScopeArgs {
     #[arg(long)]
     follow_traps: bool,
 
-    /// Refuse links under a path that has brought so many pages that are nearly copies [default: 50]
+    /// Refuse links under a path that has brought so many pages that are nearly copies [default: 200]
     #[arg(long, value_name = "N")]
     prefix_copies: Option<u32>,
 
