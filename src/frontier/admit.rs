@@ -317,7 +317,7 @@ impl Frontier {
                 let mut link = Link::new(offer.id, host, offer.reference, offer.priority);
                 link.baseline = offer.baseline;
                 link.depth = offer.depth;
-                link.hops = offer.hops;
+                link.set_hops(offer.hops);
                 link.is_seed = offer.is_seed;
                 self.insert(link);
             }
@@ -327,10 +327,11 @@ impl Frontier {
     }
 
     fn offer_to_open(&mut self, slot: u32, offer: &Offer) {
+        let references_max = self.params.references_max;
+        let is_new = (self.links).offer(slot, offer.reference, offer.priority, references_max);
         let link = self.links.get_mut(slot);
-        let is_new = link.offer(offer.reference, offer.priority, self.params.references_max);
         link.depth = link.depth.min(offer.depth);
-        link.hops = link.hops.min(offer.hops);
+        link.set_hops(link.hops().min(offer.hops));
         link.is_seed |= offer.is_seed;
         let combine = match self.params.combine {
             // A seed stands where it was put, whatever pages say of it.
@@ -338,7 +339,7 @@ impl Frontier {
             combine => combine,
         };
         let old = link.priority;
-        link.priority = combine.of(old, offer.priority, link.parents);
+        link.priority = combine.of(old, offer.priority, link.parents());
         let has_moved = link.priority.total_cmp(&old).is_ne();
         let is_leased = link.is_leased;
         let rose_for_baseline = offer.baseline > link.baseline;
@@ -385,9 +386,9 @@ impl Frontier {
     /// The references of a redirected link go to its target; they give it no priority of their own.
     fn offer_references(&mut self, target: UrlId, references: &[Reference]) {
         if let Some(Known::Open(slot)) = self.known.get(target) {
-            let link = self.links.get_mut(slot);
+            let references_max = self.params.references_max;
             for reference in references {
-                link.offer(*reference, f32::NEG_INFINITY, self.params.references_max);
+                (self.links).offer(slot, *reference, f32::NEG_INFINITY, references_max);
             }
         }
     }
@@ -407,7 +408,7 @@ impl Frontier {
     }
 
     fn insert(&mut self, link: Link) {
-        let id = link.id;
+        let id = link.id();
         let slot = self.links.insert(link);
         self.known.set(id, Known::Open(slot));
         self.hosts.link_waits(slot, &self.links);
@@ -449,6 +450,6 @@ impl Frontier {
 
     /// Fetches (pages and final failures) of a host so far.
     pub fn fetched_of(&self, host: &HostKey) -> u64 {
-        self.hosts.find(host).map_or(0, |host| host.fetched)
+        self.hosts.find(host).map_or(0, |host| u64::from(host.fetched))
     }
 }

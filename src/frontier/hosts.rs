@@ -1,8 +1,11 @@
 //! The hosts of one crawl, and which of them are ready, waiting or away.
 
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
+use std::hash::{BuildHasher, RandomState};
 
-use super::domains::{Domain, Domains};
+use hashbrown::HashTable;
+
+use super::domains::{Domain, Domains, NO_HOST};
 use super::host_queue::{Entry, Host, Place};
 use super::links::{Links, OrderKey};
 use super::new_scores::Side;
@@ -18,7 +21,9 @@ use crate::url::HostKey;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     all: Vec<Host>,
-    numbers: HashMap<HostKey, u32>,
+    /// By key, which their records have.
+    numbers: HashTable<u32>,
+    hasher: RandomState,
     ready: BTreeSet<(OrderKey, u32)>,
     waiting: BTreeSet<(Timestamp, u32)>,
     caps: Caps,
@@ -58,18 +63,30 @@ pub(super) struct LinkCounts {
 impl Hosts {
     /// The number of a host, known or new.
     pub(super) fn number_of(&mut self, key: &HostKey) -> u32 {
-        if let Some(number) = self.numbers.get(key) {
-            return *number;
+        let hash = self.hasher.hash_one(key);
+        if let Some(number) = self.look_up(hash, key) {
+            return number;
         }
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        let domain = self.domains.add_host(key, number);
-        self.all.push(Host::new(key.clone(), domain));
-        self.numbers.insert(key.clone(), number);
+        let all = &self.all;
+        let (domain, before) =
+            (self.domains).add_host(key, number, |number| &all[number as usize].key);
+        self.all.push(Host::new(key.clone(), domain, before));
+        let (all, hasher) = (&self.all, &self.hasher);
+        (self.numbers).insert_unique(hash, number, |number| {
+            hasher.hash_one(&all[*number as usize].key)
+        });
         number
     }
 
     pub(super) fn find(&self, key: &HostKey) -> Option<&Host> {
-        self.numbers.get(key).map(|number| self.get(*number))
+        let number = self.look_up(self.hasher.hash_one(key), key)?;
+        Some(self.get(number))
+    }
+
+    fn look_up(&self, hash: u64, key: &HostKey) -> Option<u32> {
+        let is_it = |number: &u32| self.all[*number as usize].key == *key;
+        self.numbers.find(hash, is_it).copied()
     }
 
     pub(super) fn get(&self, number: u32) -> &Host {
@@ -244,12 +261,11 @@ impl Hosts {
         if was_full == (domain.used() >= cap) {
             return;
         }
-        let hosts = std::mem::take(&mut domain.hosts);
-        for host in &hosts {
-            self.settle(*host);
+        let mut host = domain.last_host;
+        while host != NO_HOST {
+            self.settle(host);
+            host = self.get(host).before_in_domain;
         }
-        let domain = self.get(number).domain;
-        self.domains.get_mut(domain).hosts = hosts;
     }
 
     pub(super) fn set_given_up(&mut self, number: u32, is_given_up: bool) {
@@ -344,7 +360,7 @@ impl Hosts {
     /// Puts the host where it belongs after a change.
     fn settle(&mut self, number: u32) {
         let host = &self.all[number as usize];
-        let is_capped = host.fetched + u64::from(host.leased) >= self.caps.host
+        let is_capped = u64::from(host.fetched) + u64::from(host.leased) >= self.caps.host
             || self.domains.get(host.domain).used() >= self.caps.domain;
         let best = host.best().filter(|_| !is_capped);
         let place = host.place;

@@ -139,13 +139,13 @@ impl Frontier {
         self.leases += 1;
         Lease {
             number: self.leases,
-            id: link.id,
-            references: link.references(),
+            id: link.id(),
+            references: self.links.references(slot),
             depth: link.depth,
             is_seed: link.is_seed,
             priority,
             requests: link.requests(),
-            hops: link.hops,
+            hops: link.hops(),
             host,
             leased_at: now,
         }
