@@ -19,6 +19,10 @@ use apprentice::url::{CanonicalUrl, HostKey};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rand::RngExt;
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Waiting links, hosts.
 const SIZES: [(u32, u32); 4] = [
     (10_000, 1_000),

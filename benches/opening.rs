@@ -30,6 +30,10 @@ use apprentice::store::StoreOptions;
 use apprentice::url::CanonicalUrl;
 use prost::Message;
 
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const NEW: u64 = 10;
 const WORDS: u32 = 40;
 const HOSTS: u64 = 100_000;

@@ -450,6 +450,8 @@ impl Frontier {
 
     /// Fetches (pages and final failures) of a host so far.
     pub fn fetched_of(&self, host: &HostKey) -> u64 {
-        self.hosts.find(host).map_or(0, |host| u64::from(host.fetched))
+        self.hosts
+            .find(host)
+            .map_or(0, |host| u64::from(host.fetched))
     }
 }

@@ -101,12 +101,7 @@ impl Parents {
     }
 
     /// Puts another reference in the last one's place.
-    pub(super) fn replace_last(
-        &mut self,
-        chain: Chain,
-        reference: PackedReference,
-        is_best: bool,
-    ) {
+    pub(super) fn replace_last(&mut self, chain: Chain, reference: PackedReference, is_best: bool) {
         let Some(last) = self.count(chain).checked_sub(1) else {
             return;
         };
