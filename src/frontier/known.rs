@@ -65,7 +65,7 @@ impl KnownUrls {
     }
 }
 
-/// A [`Known`] in 40 bits, never 0: a kind (5) and a number (35: 34 billion events).
+/// A [`Known`] in 38 bits, never 0: a kind (5) and a number (33: 8 billion events).
 #[derive(Clone, Copy, Debug)]
 struct Packed(u64);
 

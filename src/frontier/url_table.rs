@@ -1,14 +1,15 @@
 //! A table from fingerprints to small states: 12 bytes a URL and the gaps, 13.3 to 16 in all.
 //!
-//! Each of 256 shards is an array in the order of the (mixed) fingerprints, with gaps: a fingerprint is
+//! Each of 64 shards is an array in the order of the (mixed) fingerprints, with gaps: a fingerprint is
 //! looked for from the place on where it would stand if all were spread evenly (linear probing in order, as
 //! in Amble and Knuth, "Ordered hash tables", 1974). A full shard grows by a fifth; one among 10 million
-//! URLs takes less than a millisecond for that, where a single table would stand still for half a second.
-//! A URL is never taken out.
+//! URLs takes a millisecond or two for that, where a single table would stand still for half a second. It
+//! consists of small pieces, all of one size, so that what a shard leaves behind when it grows is used
+//! again at once. A URL is never taken out.
 
 use crate::url::UrlId;
 
-const SHARD_BITS: u32 = 8;
+const SHARD_BITS: u32 = 6;
 /// What a cell keeps of a mixed fingerprint: the shard says the rest.
 const KEY_BITS: u32 = 64 - SHARD_BITS;
 /// What a state may be: more than 0 and less than two to this power.
@@ -16,10 +17,10 @@ pub(super) const STATE_BITS: u32 = 96 - KEY_BITS;
 
 /// A shard is full when so many of ten places are taken. At nine in ten some five cells are looked at.
 const FULL_OF_TEN: usize = 9;
-/// Cells behind the last home, where keys are crowded there; if need be, more.
-const TAIL: usize = 128;
+/// Cells of a piece.
+const PIECE: usize = 64;
 /// The first places of a shard.
-const HOMES_MIN: usize = 8;
+const HOMES_MIN: usize = PIECE;
 const SHARDS: usize = 1 << SHARD_BITS;
 
 /// Odd, so that multiplying by it loses nothing: 2^64 by the golden ratio.
@@ -34,16 +35,16 @@ pub(super) struct UrlTable {
 /// Cells in order, gaps between them; the last one is always a gap.
 #[derive(Debug, Default)]
 struct Shard {
-    cells: Vec<Cell>,
+    pieces: Vec<Box<[Cell; PIECE]>>,
     /// Places that a key may want; the cells behind them are for those that found theirs taken.
     homes: usize,
     used: usize,
 }
 
-/// A key (56 bits) and a state (40 bits, 0 in a gap).
+/// A key (58 bits) and a state (38 bits, 0 in a gap).
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// The key's 56 bits and the 8 higher ones of the state, the higher half first.
+    /// The key's 58 bits and the 6 higher ones of the state, the higher half first.
     upper: [u32; 2],
     lower: u32,
 }
@@ -64,7 +65,7 @@ impl UrlTable {
         let (shard, key) = place_of(id);
         let shard = &self.shards[shard];
         let at = shard.find(key).ok()?;
-        Some(shard.cells[at].state())
+        Some(shard.cell(at)?.state())
     }
 
     /// Sets the state of a URL; gives the one that it had.
@@ -77,7 +78,8 @@ impl UrlTable {
     /// All of them, in no order that means anything.
     pub(super) fn iter(&self) -> impl Iterator<Item = (UrlId, u64)> + '_ {
         (0..).zip(&self.shards).flat_map(|(number, shard)| {
-            let used = shard.cells.iter().filter(|cell| !cell.is_gap());
+            let cells = shard.pieces.iter().flat_map(|piece| piece.iter());
+            let used = cells.filter(|cell| !cell.is_gap());
             used.map(move |cell| (id_of(number, cell.key()), cell.state()))
         })
     }
@@ -128,10 +130,22 @@ impl Cell {
 }
 
 impl Shard {
+    fn cell(&self, at: usize) -> Option<Cell> {
+        Some(self.pieces.get(at / PIECE)?[at % PIECE])
+    }
+
+    /// Sets a cell that exists, or lies no more than a piece beyond those that do.
+    fn set(&mut self, at: usize, cell: Cell) {
+        while at / PIECE >= self.pieces.len() {
+            self.pieces.push(Box::new([Cell::default(); PIECE]));
+        }
+        self.pieces[at / PIECE][at % PIECE] = cell;
+    }
+
     /// Where the key stands, or else the cell that it would have to stand in.
     fn find(&self, key: u64) -> Result<usize, usize> {
         let mut at = home_of(key, self.homes);
-        while let Some(cell) = self.cells.get(at) {
+        while let Some(cell) = self.cell(at) {
             if cell.is_gap() || cell.key() > key {
                 break;
             }
@@ -144,23 +158,24 @@ impl Shard {
     }
 
     fn insert(&mut self, cell: Cell) -> Option<u64> {
-        let mut at = match self.find(cell.key()) {
-            Ok(at) => {
-                let old = self.cells[at].state();
-                self.cells[at] = cell;
-                return Some(old);
-            }
-            Err(at) => at,
-        };
+        let found = self.find(cell.key());
+        if let Ok(at) = found {
+            let old = self.cell(at).map(Cell::state);
+            self.set(at, cell);
+            return old;
+        }
         if (self.used + 1) * 10 > self.homes * FULL_OF_TEN {
             self.grow();
-            at = self.find(cell.key()).unwrap_or_else(|at| at);
         }
-        let crowd = self.cells.iter().skip(at);
-        let gap = at + crowd.take_while(|cell| !cell.is_gap()).count();
-        self.keep_gap_behind(gap);
-        self.cells.copy_within(at..gap, at + 1);
-        self.cells[at] = cell;
+        let mut at = self.find(cell.key()).unwrap_or_else(|at| at);
+        // Those that stand in the way go on by one, up to the next gap.
+        let mut moving = cell;
+        while !moving.is_gap() {
+            let next = self.cell(at).unwrap_or_default();
+            self.set(at, moving);
+            moving = next;
+            at += 1;
+        }
         self.used += 1;
         None
     }
@@ -168,23 +183,17 @@ impl Shard {
     /// Makes room for a fifth more.
     fn grow(&mut self) {
         let homes = (self.homes + self.homes / 5).max(self.homes + 1);
-        let homes = homes.max(HOMES_MIN);
-        let cells = vec![Cell::default(); homes + homes.min(TAIL)];
-        let old = std::mem::replace(&mut self.cells, cells);
-        self.homes = homes;
+        self.homes = homes.max(HOMES_MIN);
+        let old = std::mem::take(&mut self.pieces);
+        self.pieces = Vec::with_capacity(self.homes / PIECE + 2);
         let mut free = 0;
-        for cell in old.iter().filter(|cell| !cell.is_gap()) {
-            let at = home_of(cell.key(), homes).max(free);
-            self.keep_gap_behind(at);
-            self.cells[at] = *cell;
-            free = at + 1;
-        }
-    }
-
-    /// Sees to it that the cell at `at` exists and is not the last one.
-    fn keep_gap_behind(&mut self, at: usize) {
-        if at + 1 >= self.cells.len() {
-            self.cells.resize(at + TAIL, Cell::default());
+        // A piece is given back as soon as it is empty, and the next new one may be where it was.
+        for piece in old {
+            for cell in piece.iter().filter(|cell| !cell.is_gap()) {
+                let at = home_of(cell.key(), self.homes).max(free);
+                self.set(at, *cell);
+                free = at + 1;
+            }
         }
     }
 }
@@ -226,9 +235,9 @@ mod tests {
         for number in 0..100_000_u64 {
             assert_eq!(table.insert(UrlId(number), number + 1), None);
         }
-        let cells: usize = table.shards.iter().map(|shard| shard.cells.len()).sum();
-        // The tails of 256 small shards, and at most a third of gaps.
-        assert!(cells < 256 * TAIL + 134_000, "{cells}");
+        let pieces: usize = table.shards.iter().map(|shard| shard.pieces.len()).sum();
+        // At most a third of gaps, and the last pieces of 64 shards.
+        assert!(pieces * PIECE < 134_000 + 2 * SHARDS * PIECE, "{pieces}");
         for number in 0..100_000_u64 {
             assert_eq!(table.get(UrlId(number)), Some(number + 1));
         }
@@ -245,7 +254,7 @@ mod tests {
             let mut map = BTreeMap::new();
             // Crowded: keys one beside the other at the very end of one shard.
             let name = |number: u64| match crowded {
-                true => id_of(255, (1 << KEY_BITS) - 1 - number),
+                true => id_of(63, (1 << KEY_BITS) - 1 - number),
                 false => UrlId(number.wrapping_mul(SPREAD)),
             };
             for (number, state) in steps {
