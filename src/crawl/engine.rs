@@ -196,6 +196,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let mut broken = None;
         let mut feedback = Vec::new();
         let name = self.spec.name.clone();
+        self.frontier.begin_fold();
         scan_ahead(store.as_ref(), &name, last, &mut |seq, event| {
             if let Event::SpecChange(bytes) = &event {
                 spec = Some(bytes.clone());
@@ -216,6 +217,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             }
             broken.is_none()
         })?;
+        self.frontier.end_fold();
         if let Some(error) = broken {
             return Err(error.into());
         }

@@ -54,6 +54,9 @@ impl Frontier {
         self.hosts.count_fetch(host);
         let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
         numbers.resize(page.hosts.len(), None);
+        let mut hashes = std::mem::take(&mut self.scratch().host_hashes);
+        hashes.extend(page.hosts.iter().map(|host| self.hosts.hash(host)));
+        self.hosts.touch(&hashes);
         let own = page.lease.url.id();
         let depth = page.lease.depth.saturating_add(1);
         self.touch(&page.links);
@@ -80,12 +83,15 @@ impl Frontier {
                 is_seed: false,
             };
             self.offer(&offer, |frontier| {
-                frontier.host_of_link(page, link, &mut numbers)
+                frontier.host_of_link(page, link, (&hashes, &mut numbers))
             });
         }
         numbers.clear();
-        self.scratch().targets.clear();
-        self.scratch().host_numbers = numbers;
+        hashes.clear();
+        let scratch = self.scratch();
+        scratch.targets.clear();
+        scratch.host_numbers = numbers;
+        scratch.host_hashes = hashes;
     }
 
     /// Reads the records that the links of a page are about to change. Their places are as good as
@@ -106,14 +112,14 @@ impl Frontier {
         &mut self,
         page: &PageBooking,
         link: &LinkFact,
-        numbers: &mut [Option<u32>],
+        (hashes, numbers): (&[u64], &mut [Option<u32>]),
     ) -> Option<u32> {
         let at = link.host as usize;
         let host = page.hosts.get(at);
         debug_assert!(host.is_some(), "a page names no host for {}", link.target);
         let number = numbers.get_mut(at)?;
         if number.is_none() {
-            *number = Some(self.hosts.number_of(host?));
+            *number = Some(self.hosts.number_of_hashed(*hashes.get(at)?, host?));
         }
         *number
     }

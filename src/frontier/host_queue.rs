@@ -98,6 +98,12 @@ impl Host {
         self.drop_stale(links, Side::New);
     }
 
+    /// Takes a queue of all that waits here, each link once, in no order.
+    pub(super) fn set_queue(&mut self, entries: Vec<Entry>) {
+        // From a vector a heap is made in linear time.
+        self.queue = entries.into();
+    }
+
     /// Makes the best entry a true one, after a link has been taken out.
     pub(super) fn drop_stale(&mut self, links: &Links, side: Side) {
         while let Some(entry) = self.queue.peek() {

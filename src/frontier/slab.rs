@@ -45,7 +45,9 @@ impl<T> Slab<T> {
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&T> {
-        self.pages.get(Self::page_of(number))?.get(Self::place_of(number))
+        self.pages
+            .get(Self::page_of(number))?
+            .get(Self::place_of(number))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
