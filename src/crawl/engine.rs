@@ -22,7 +22,7 @@ use super::learning::Learning;
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
-use super::read_ahead::scan_ahead;
+use super::read_ahead::{Aside, scan_ahead};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
 use super::starts::first_scorer;
@@ -196,27 +196,30 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let mut broken = None;
         let mut feedback = Vec::new();
         let name = self.spec.name.clone();
+        let mut aside = Aside::default();
         self.frontier.begin_fold();
-        scan_ahead(store.as_ref(), &name, last, &mut |seq, event| {
-            if let Event::SpecChange(bytes) = &event {
-                spec = Some(bytes.clone());
-            }
-            if let (Event::State(state), true) = (&event, self.created_at.0 == 0) {
-                self.created_at = state.at;
-            }
-            self.kept_last = event.kept().copied().or(self.kept_last);
-            if let Event::Page(page) = &event {
-                self.copies.add(seq, page);
-            }
-            self.frontier.admit(seq, &event);
-            self.scorer.observe(&event);
-            self.progress.add(&Tally::of(&event));
-            broken = self.fold_learning(seq, &event).err();
-            if let Event::Feedback(event) = event {
-                feedback.push(event);
-            }
-            broken.is_none()
-        })?;
+        let mut take_aside = |seq, event: &Event| aside.take_in(seq, event);
+        scan_ahead(
+            store.as_ref(),
+            (&name, last),
+            &mut take_aside,
+            &mut |seq, event| {
+                if let Event::SpecChange(bytes) = event {
+                    spec = Some(bytes.clone());
+                }
+                self.frontier.admit(seq, event);
+                self.scorer.observe(event);
+                broken = self.fold_learning(seq, event).err();
+                if let Event::Feedback(event) = event {
+                    feedback.push(event.clone());
+                }
+                broken.is_none()
+            },
+        )?;
+        self.copies = aside.copies;
+        self.progress = aside.progress;
+        self.kept_last = aside.kept_last;
+        self.created_at = aside.created_at;
         self.frontier.end_fold();
         if let Some(error) = broken {
             return Err(error.into());

@@ -1,10 +1,14 @@
-//! The log, read and decoded on a thread of its own while its events are taken in: of the time that a
-//! crawl of a million pages takes to open, reading is about half.
+//! The log, read and decoded on a thread of its own while its events are taken in. That thread also does what
+//! does not need the others, and lets go of the events that are taken in: what one thread has allocated costs
+//! another more to free.
 
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use crate::booking::{Event, Seq};
+use super::copies::Copies;
+use super::progress::{Progress, Tally};
+use crate::booking::{Event, Kept, Seq};
+use crate::clock::Timestamp;
 use crate::frontier::{FrontierStore, StoreFailure};
 
 /// Events that go from one thread to the other at once.
@@ -18,27 +22,57 @@ const TOLD_EVERY: u64 = 100_000;
 
 type Batch = Vec<(Seq, Event)>;
 
-/// Visits the events from the first one to `last`, in order, until `visit` answers false. `crawl` is the name
-/// for a word on progress.
+/// What of a crawl's memory hangs on nothing but the events.
+#[derive(Default)]
+pub(super) struct Aside {
+    pub(super) copies: Copies,
+    pub(super) progress: Progress,
+    pub(super) kept_last: Option<Kept>,
+    pub(super) created_at: Timestamp,
+}
+
+impl Aside {
+    /// Takes in the next event of the log.
+    pub(super) fn take_in(&mut self, seq: Seq, event: &Event) {
+        if let (Event::State(state), true) = (event, self.created_at.0 == 0) {
+            self.created_at = state.at;
+        }
+        self.kept_last = event.kept().copied().or(self.kept_last);
+        if let Event::Page(page) = event {
+            self.copies.add(seq, page);
+        }
+        self.progress.add(&Tally::of(event));
+    }
+}
+
+/// What is done with an event as soon as it is read.
+type AtOnce<'a> = dyn FnMut(Seq, &Event) + Send + 'a;
+
+/// Visits the events from the first one to `last`, in order, until `visit` answers false. `aside` is called with
+/// each of them before that, maybe on another thread. `crawl` is the name for a word on progress.
 ///
 /// # Errors
 /// As [`FrontierStore::scan`]; the events before the one that cannot be read have been visited.
 pub(super) fn scan_ahead(
     store: &dyn FrontierStore,
-    crawl: &str,
-    last: Seq,
-    visit: &mut dyn FnMut(Seq, Event) -> bool,
+    (crawl, last): (&str, Seq),
+    aside: &mut AtOnce<'_>,
+    visit: &mut dyn FnMut(Seq, &Event) -> bool,
 ) -> Result<(), StoreFailure> {
     if last.0 <= SHORT {
-        return store.scan(Seq(1), last, visit);
+        return store.scan(Seq(1), last, &mut |seq, event| {
+            aside(seq, &event);
+            visit(seq, &event)
+        });
     }
     let (sender, batches) = sync_channel(BATCHES_MAX);
+    let (done, spent) = channel();
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new()
             .name("log-reader".to_owned())
-            .spawn_scoped(scope, move || read(store, last, &sender))
+            .spawn_scoped(scope, move || read(store, last, aside, (&sender, &spent)))
             .map_err(|error| StoreFailure(format!("no thread to read the log: {error}")))?;
-        take_in(batches, crawl, last, visit);
+        take_in(batches, &done, (crawl, last), visit);
         reader.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
@@ -46,16 +80,20 @@ pub(super) fn scan_ahead(
 fn read(
     store: &dyn FrontierStore,
     last: Seq,
-    sender: &SyncSender<Batch>,
+    aside: &mut AtOnce<'_>,
+    (sender, spent): (&SyncSender<Batch>, &Receiver<Batch>),
 ) -> Result<(), StoreFailure> {
     let mut batch = Batch::with_capacity(BATCH);
     let read = store.scan(Seq(1), last, &mut |seq, event| {
+        aside(seq, &event);
         batch.push((seq, event));
         if batch.len() < BATCH {
             return true;
         }
-        let full = std::mem::replace(&mut batch, Batch::with_capacity(BATCH));
-        sender.send(full).is_ok()
+        // One that comes back is emptied and filled again.
+        let mut next = spent.try_recv().unwrap_or_default();
+        next.clear();
+        sender.send(std::mem::replace(&mut batch, next)).is_ok()
     });
     // Nobody takes it if the visitor has had enough.
     let _taken = sender.send(batch);
@@ -65,17 +103,21 @@ fn read(
 /// Ends when all is read, or the visitor has had enough; then the reader learns of it as well.
 fn take_in(
     batches: Receiver<Batch>,
-    crawl: &str,
-    last: Seq,
-    visit: &mut dyn FnMut(Seq, Event) -> bool,
+    done: &Sender<Batch>,
+    (crawl, last): (&str, Seq),
+    visit: &mut dyn FnMut(Seq, &Event) -> bool,
 ) {
-    for (seq, event) in batches.into_iter().flatten() {
-        if seq.0.is_multiple_of(TOLD_EVERY) {
-            tracing::info!(crawl, events = seq.0, of = last.0, "opening");
+    for batch in batches {
+        for (seq, event) in &batch {
+            if seq.0.is_multiple_of(TOLD_EVERY) {
+                tracing::info!(crawl, events = seq.0, of = last.0, "opening");
+            }
+            if !visit(*seq, event) {
+                return;
+            }
         }
-        if !visit(seq, event) {
-            return;
-        }
+        // The reader may have ended: then it is freed here.
+        let _freed = done.send(batch);
     }
 }
 
@@ -95,13 +137,20 @@ mod tests {
     }
 
     fn visited(events: u64, last: u64, until: u64) -> Vec<u64> {
-        let mut seen = Vec::new();
-        scan_ahead(&log(events), "test", Seq(last), &mut |seq, event| {
-            assert_eq!(event, Event::SpecChange(seq.0.to_le_bytes().to_vec()));
-            seen.push(seq.0);
-            seq.0 < until
-        })
+        let (mut seen, mut set_aside) = (Vec::new(), Vec::new());
+        let mut aside = |seq: Seq, _: &Event| set_aside.push(seq.0);
+        scan_ahead(
+            &log(events),
+            ("test", Seq(last)),
+            &mut aside,
+            &mut |seq, event| {
+                assert_eq!(*event, Event::SpecChange(seq.0.to_le_bytes().to_vec()));
+                seen.push(seq.0);
+                seq.0 < until
+            },
+        )
         .unwrap();
+        assert_eq!(set_aside[..seen.len()], seen);
         seen
     }
 

@@ -4,10 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use apprentice::control::client::Client;
 use apprentice::proto::v1;
 use apprentice::proto::v1::CrawlState::{Failed, Finished, Running};
 
-use crate::support::daemon::{Daemon, Home, Web, create, finished, loss, status, toy, until};
+use crate::support::daemon::{
+    Daemon, Home, Web, create, eventually, finished, loss, status, toy, until,
+};
 
 /// A crawl that takes some seconds.
 fn slow(home: &Home) -> v1::CrawlSpec {
@@ -16,6 +19,17 @@ fn slow(home: &Home) -> v1::CrawlSpec {
     limits.delay_ms_min = Some(100);
     limits.delay_factor = Some(0);
     spec
+}
+
+/// Waits until the crawl has failed; while its engine ends it may be neither open nor broken.
+async fn failed(client: &mut Client) -> v1::Crawl {
+    eventually("the crawl has failed", async || {
+        let name = "crawl".to_owned();
+        let asked = client.get_crawl(v1::GetCrawlRequest { name }).await;
+        let crawl = asked.ok()?.into_inner();
+        (crawl.state() == Failed).then_some(crawl)
+    })
+    .await
 }
 
 async fn crawl_is_as_long_as_its_log(daemon: Daemon) {
@@ -36,8 +50,7 @@ async fn a_data_directory_that_is_taken_away_ends_its_crawls_with_words_and_may_
     until(&mut client, "crawl", "a page", |crawl| crawl.pages > 0).await;
     let away = home.path("away");
     fs::rename(home.data(), &away).unwrap();
-    let is_failed = |crawl: &v1::Crawl| crawl.state() == Failed;
-    let crawl = until(&mut client, "crawl", "it has failed", is_failed).await;
+    let crawl = failed(&mut client).await;
     assert!(
         crawl.reason.contains("crawls/crawl/log"),
         "{}",
@@ -85,8 +98,7 @@ async fn a_full_disk_ends_a_crawl_with_words_and_with_space_again_it_goes_on() {
     // Less is left than what the store wants to remain free.
     let ballast = inside(&daemon, &home).join("ballast");
     fs::write(&ballast, vec![1; 60 << 20]).unwrap();
-    let is_failed = |crawl: &v1::Crawl| crawl.state() == Failed;
-    let crawl = until(&mut client, "crawl", "it has failed", is_failed).await;
+    let crawl = failed(&mut client).await;
     assert!(crawl.reason.contains("free"), "{}", crawl.reason);
     let before = crawl.fetched;
 
