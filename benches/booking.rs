@@ -127,13 +127,12 @@ impl Plain {
         for (place, link) in (0_u32..).zip(&page.links) {
             let id = link.target.0.to_be_bytes();
             let parent = [&seq.to_be_bytes()[..], &place.to_be_bytes()].concat();
-            let record = match self.links.get(id).unwrap() {
-                Some(old) => [&old[..], &parent].concat(),
-                None => {
-                    let url = format!("https://www.example.org/department/{}.html", link.target);
-                    let facts = [link.priority.to_bits(), link.host, 3].map(u32::to_be_bytes);
-                    [&facts.concat()[..], &parent, url.as_bytes()].concat()
-                }
+            let record = if let Some(old) = self.links.get(id).unwrap() {
+                [&old[..], &parent].concat()
+            } else {
+                let url = format!("https://www.example.org/department/{}.html", link.target);
+                let facts = [link.priority.to_bits(), link.host, 3].map(u32::to_be_bytes);
+                [&facts.concat()[..], &parent, url.as_bytes()].concat()
             };
             links.insert(&id, record);
             let worse = !link.priority.to_bits();

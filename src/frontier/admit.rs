@@ -55,11 +55,10 @@ impl Frontier {
         let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
         numbers.resize(page.hosts.len(), None);
         let mut hashes = std::mem::take(&mut self.scratch().host_hashes);
-        hashes.extend(page.hosts.iter().map(|host| self.hosts.hash(host)));
-        self.hosts.touch(&hashes);
+        hashes.resize(page.hosts.len(), None);
+        self.touch(page, &mut hashes);
         let own = page.lease.url.id();
         let depth = page.lease.depth.saturating_add(1);
-        self.touch(&page.links);
         for (index, link) in (0..).zip(&page.links) {
             let reference = Reference { seq, link: index };
             if link.target == own {
@@ -94,16 +93,27 @@ impl Frontier {
         scratch.host_hashes = hashes;
     }
 
-    /// Reads the records that the links of a page are about to change. Their places are as good as
-    /// random, and read one after another without work between they come from memory together.
-    fn touch(&self, links: &[LinkFact]) {
+    /// Reads the records that the links of a page are about to change, and the hosts of those that are new.
+    /// Their places are as good as random, and read one after another without work between they come from
+    /// memory together. What the hosts are looked up by is put into `hashes`.
+    fn touch(&self, page: &PageBooking, hashes: &mut [Option<u64>]) {
         let mut seen = 0;
-        for link in links {
-            if let Some(Known::Open(slot)) = self.known.get(link.target) {
-                seen ^= self.links.get(slot).host;
+        for link in &page.links {
+            match self.known.get(link.target) {
+                Some(Known::Open(slot)) => seen ^= self.links.get(slot).host,
+                None if link.refusal.is_none() => {
+                    let at = link.host as usize;
+                    if let (Some(host), Some(hash @ None)) =
+                        (page.hosts.get(at), hashes.get_mut(at))
+                    {
+                        *hash = Some(self.hosts.hash(host));
+                    }
+                }
+                _ => {}
             }
         }
         std::hint::black_box(seen);
+        self.hosts.touch(hashes);
     }
 
     /// The number of a link's host; each host of a page is looked up once. `None` if the page does
@@ -112,14 +122,16 @@ impl Frontier {
         &mut self,
         page: &PageBooking,
         link: &LinkFact,
-        (hashes, numbers): (&[u64], &mut [Option<u32>]),
+        (hashes, numbers): (&[Option<u64>], &mut [Option<u32>]),
     ) -> Option<u32> {
         let at = link.host as usize;
         let host = page.hosts.get(at);
         debug_assert!(host.is_some(), "a page names no host for {}", link.target);
         let number = numbers.get_mut(at)?;
         if number.is_none() {
-            *number = Some(self.hosts.number_of_hashed(*hashes.get(at)?, host?));
+            let hash = hashes.get(at).copied().flatten();
+            let hash = hash.map_or_else(|| Some(self.hosts.hash(host?)), Some)?;
+            *number = Some(self.hosts.number_of_hashed(hash, host?));
         }
         *number
     }

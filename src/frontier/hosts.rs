@@ -76,14 +76,14 @@ impl Hosts {
 
     /// Reads what the hosts of these hashes will be known by. Their places are as good as random, and read
     /// one after another without work between they come from memory together.
-    pub(super) fn touch(&self, hashes: &[u64]) {
+    pub(super) fn touch(&self, hashes: &[Option<u64>]) {
         let mut seen = 0;
-        for hash in hashes {
+        for hash in hashes.iter().flatten() {
             let likely = self.numbers.find(*hash, |_| true);
             let host = likely.and_then(|number| self.all.get(*number as usize));
             seen ^= host.map_or(0, |host| host.key.as_str().len());
         }
-        for hash in hashes {
+        for hash in hashes.iter().flatten() {
             let likely = self.numbers.find(*hash, |_| true);
             let host = likely.and_then(|number| self.all.get(*number as usize));
             let letter = host.and_then(|host| host.key.as_str().as_bytes().first());

@@ -42,7 +42,7 @@ pub(super) struct Scratch {
     returned: Vec<Returned>,
     pub(super) targets: HashSet<UrlId, FingerprintState>,
     pub(super) host_numbers: Vec<Option<u32>>,
-    pub(super) host_hashes: Vec<u64>,
+    pub(super) host_hashes: Vec<Option<u64>>,
 }
 
 impl Frontier {

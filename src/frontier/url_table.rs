@@ -35,6 +35,10 @@ pub(super) struct UrlTable {
 /// Cells in order, gaps between them; the last one is always a gap.
 #[derive(Debug, Default)]
 struct Shard {
+    #[allow(
+        clippy::vec_box,
+        reason = "each piece is freed alone while its shard grows"
+    )]
     pieces: Vec<Box<[Cell; PIECE]>>,
     /// Places that a key may want; the cells behind them are for those that found theirs taken.
     homes: usize,
@@ -253,9 +257,10 @@ mod tests {
             let mut table = UrlTable::default();
             let mut map = BTreeMap::new();
             // Crowded: keys one beside the other at the very end of one shard.
-            let name = |number: u64| match crowded {
-                true => id_of(63, (1 << KEY_BITS) - 1 - number),
-                false => UrlId(number.wrapping_mul(SPREAD)),
+            let name = |number: u64| if crowded {
+                id_of(63, (1 << KEY_BITS) - 1 - number)
+            } else {
+                UrlId(number.wrapping_mul(SPREAD))
             };
             for (number, state) in steps {
                 prop_assert_eq!(table.insert(name(number), state), map.insert(name(number), state));
