@@ -1,7 +1,9 @@
 //! Booking and commit: how many pages a second can be appended and made durable?
 //!
 //! `cargo bench --bench booking`. A page has 27 links and 6 kB of evidence, the mean of uci-ics
-//! (DESIGN.md 4.3); it is flushed with a thousand others, as a crawl does.
+//! (DESIGN.md 4.3); it is flushed with a thousand others, as a crawl does. `cargo bench --bench booking --
+//! 1000_pages` sets beside it the same work in a plain layout, which has one record a link and one for its
+//! place in its host's queue.
 
 #![allow(
     clippy::unwrap_used,
@@ -113,6 +115,78 @@ fn commit(c: &mut Criterion) {
     group.finish();
 }
 
+/// A frontier without a log: a link's record is found, changed and written for each page that links to it.
+struct Plain {
+    links: sled::Tree,
+    queues: sled::Tree,
+    pages: sled::Tree,
+}
+
+impl Plain {
+    fn book(&self, seq: u64, page: &PageBooking) {
+        let (mut links, mut queues) = (sled::Batch::default(), sled::Batch::default());
+        for (place, link) in (0_u32..).zip(&page.links) {
+            let id = link.target.0.to_be_bytes();
+            let parent = [&seq.to_be_bytes()[..], &place.to_be_bytes()].concat();
+            let record = if let Some(old) = self.links.get(id).unwrap() {
+                [&old[..], &parent].concat()
+            } else {
+                let url = format!("https://www.example.org/department/{}.html", link.target);
+                let facts = [link.priority.to_bits(), link.host, 3].map(u32::to_be_bytes);
+                [&facts.concat()[..], &parent, url.as_bytes()].concat()
+            };
+            links.insert(&id, record);
+            let worse = !link.priority.to_bits();
+            let place = [&link.host.to_be_bytes()[..], &worse.to_be_bytes(), &id].concat();
+            queues.insert(place, &[]);
+        }
+        self.links.apply_batch(links).unwrap();
+        self.queues.apply_batch(queues).unwrap();
+        let record = [&page.evidence[..], page.lease.url.as_str().as_bytes()].concat();
+        self.pages.insert(seq.to_be_bytes(), record).unwrap();
+    }
+}
+
+fn plain(c: &mut Criterion) {
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let config = sled::Config::new().path(folder.path());
+    let database = config
+        .cache_capacity(StoreOptions::default().cache_bytes)
+        .flush_every_ms(None)
+        .open()
+        .unwrap();
+    let tree = |name| database.open_tree(name).unwrap();
+    let (links, queues, pages) = (tree("links"), tree("queues"), tree("pages"));
+    let plain = Plain {
+        links,
+        queues,
+        pages,
+    };
+    let mut group = c.benchmark_group("plain");
+    group.throughput(Throughput::Elements(PAGES_A_FLUSH as u64));
+    group.sample_size(10);
+    let mut seq = 0;
+    group.bench_function("book_and_flush_1000_pages", |b| {
+        b.iter_batched(
+            || {
+                seq += PAGES_A_FLUSH as u64;
+                let numbers = seq..seq + PAGES_A_FLUSH as u64;
+                numbers.map(|n| (n, page(n))).collect::<Vec<_>>()
+            },
+            |pages| {
+                for (seq, page) in &pages {
+                    if let Event::Page(page) = page {
+                        plain.book(*seq, page);
+                    }
+                }
+                database.flush().unwrap()
+            },
+            BatchSize::LargeInput,
+        );
+    });
+    group.finish();
+}
+
 fn reading(c: &mut Criterion) {
     let folder = tempfile::tempdir_in(".").unwrap();
     let store = SledStore::open(folder.path(), &StoreOptions::default()).unwrap();
@@ -148,5 +222,5 @@ fn reading(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, encoding, commit, reading);
+criterion_group!(benches, encoding, commit, plain, reading);
 criterion_main!(benches);

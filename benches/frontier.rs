@@ -2,14 +2,17 @@
 //!
 //! `cargo bench --bench frontier` runs all sizes, `cargo bench --bench frontier -- /10000/` the quick
 //! one only, `FRONTIER_MEMORY=1 cargo bench --bench frontier` measures memory alone.
-//! Operations are calls of `next`, `give_back` and `admit`; an admitted page has 10 links, one of
-//! them new, so that the frontier keeps its size. Building the pages is not measured.
+//! An operation is a lease, a lease given back, or a link taken in; an admitted page has 10 links, one of
+//! them new, so that the frontier keeps its size. Building the pages is not measured. The allocator holds
+//! freed memory back for some milliseconds: to measure what the frontier itself needs, set
+//! `MIMALLOC_PURGE_DELAY=0` as well.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use apprentice::booking::{
-    Event, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, Refusal, SeedsEvent, Seq,
+    Event, EvictedEvent, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, Refusal,
+    SeedsEvent, Seq,
 };
 use apprentice::clock::{Chance, Timestamp, chance};
 use apprentice::frontier::{
@@ -18,6 +21,10 @@ use apprentice::frontier::{
 use apprentice::url::{CanonicalUrl, HostKey};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rand::RngExt;
+
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Waiting links, hosts.
 const SIZES: [(u32, u32); 4] = [
@@ -73,6 +80,14 @@ impl Web {
         (fact, self.hosts[(page % hosts) as usize].clone())
     }
 
+    /// New pages only.
+    fn new_links(&mut self) -> Links {
+        self.pages += LINKS_A_PAGE;
+        let targets = self.pages - LINKS_A_PAGE..self.pages;
+        let (facts, hosts) = (0..).zip(targets).map(|(at, to)| self.link(to, at)).unzip();
+        Links { facts, hosts }
+    }
+
     /// One new page, and others known already.
     fn links(&mut self) -> Links {
         self.pages += 1;
@@ -84,21 +99,24 @@ impl Web {
     }
 }
 
+fn params(hosts: u32) -> FrontierParams {
+    FrontierParams {
+        combine: Combine::Best,
+        pages_per_host_max: None,
+        pages_per_domain_max: None,
+        references_max: 8,
+        links_max: None,
+        // A step takes a simulated millisecond: a hundredth of the hosts wait.
+        delay: Duration::from_millis(u64::from(hosts / 100)),
+        per_address: HOSTS_PER_ADDRESS,
+        keeps_baseline: false,
+    }
+}
+
 impl Crawl {
     fn new(hosts: u32) -> Self {
-        let params = FrontierParams {
-            combine: Combine::Best,
-            pages_per_host_max: None,
-            pages_per_domain_max: None,
-            references_max: 8,
-            links_max: None,
-            // A step takes a simulated millisecond: a hundredth of the hosts wait.
-            delay: Duration::from_millis(u64::from(hosts / 100)),
-            per_address: HOSTS_PER_ADDRESS,
-            keeps_baseline: false,
-        };
         Self {
-            frontier: Frontier::new(params, HostCalendar::default()),
+            frontier: Frontier::new(params(hosts), HostCalendar::default()),
             seq: 0,
             now: Timestamp(0),
             filled: 0,
@@ -121,6 +139,40 @@ impl Crawl {
             self.frontier.admit(Seq(self.seq), &seeds);
         }
         self.filled_seq = self.seq;
+    }
+
+    /// Takes in no more than so many links.
+    fn bound(&mut self, links: u64) {
+        self.frontier.set_params(FrontierParams {
+            links_max: Some(links),
+            ..params(self.hosts)
+        });
+    }
+
+    /// Books a page that was not leased, and what has to go because of it.
+    fn admit_and_evict(&mut self, links: Links) -> Event {
+        self.seq += 1;
+        let facts = LeaseFacts {
+            url: url(u32::MAX, self.hosts),
+            references: Vec::new(),
+            depth: 0,
+            is_seed: false,
+            priority: 0.0,
+            leased_at: self.now,
+            finished_at: self.now,
+            requests: 1,
+            host_next_at: self.now,
+        };
+        let page = page(facts, links);
+        self.frontier.admit(Seq(self.seq), &page);
+        let links = self.frontier.surplus();
+        if !links.is_empty() {
+            self.seq += 1;
+            let at = self.now;
+            let evicted = Event::Evicted(EvictedEvent { links, at });
+            self.frontier.admit(Seq(self.seq), &evicted);
+        }
+        page
     }
 
     /// Books a page whose links are all refused.
@@ -317,6 +369,7 @@ fn bench(criterion: &mut Criterion) {
             let (_, crawl) = made.get_or_insert_with(|| filled(links, hosts));
             bencher.iter(|| crawl.give_back());
         });
+        group.throughput(Throughput::Elements(1 + u64::from(LINKS_A_PAGE)));
         group.bench_function("next+admit", |bencher| {
             let (web, crawl) = made.get_or_insert_with(|| filled(links, hosts));
             bencher.iter_batched(
@@ -329,12 +382,39 @@ fn bench(criterion: &mut Criterion) {
     }
 }
 
+/// A bounded frontier that is full, with one link more taken in at each step: the worst go now and then.
+fn eviction(criterion: &mut Criterion) {
+    for (links, hosts) in SIZES {
+        if std::env::var_os("FRONTIER_MEMORY").is_some() {
+            return;
+        }
+        let mut group = criterion.benchmark_group(format!("full/{links}"));
+        group.throughput(Throughput::Elements(u64::from(LINKS_A_PAGE)));
+        let mut made = None;
+        group.bench_function("admit+evict", |bencher| {
+            let (web, crawl) = made.get_or_insert_with(|| bounded(links, hosts));
+            bencher.iter_batched(
+                || web.new_links(),
+                |links| crawl.admit_and_evict(links),
+                BatchSize::LargeInput,
+            );
+        });
+        group.finish();
+    }
+}
+
+fn bounded(links: u32, hosts: u32) -> (Web, Crawl) {
+    let (web, mut crawl) = filled(links, hosts);
+    crawl.bound(u64::from(links));
+    (web, crawl)
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(20)
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(4));
-    targets = bench
+    targets = bench, eviction
 }
 criterion_main!(benches);

@@ -22,6 +22,7 @@ use super::learning::Learning;
 use super::lease_task::{Finished, Workbench};
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
+use super::read_ahead::{Aside, scan_ahead};
 use super::readmit::Search;
 use super::spec::{Spec, SpecError};
 use super::starts::first_scorer;
@@ -46,6 +47,8 @@ pub(super) const FLUSH_EVENTS: usize = 1000;
 /// replay, where it would leave its trace.
 pub(super) const UNFLUSHED_EVENTS_MAX: usize = 4 * FLUSH_EVENTS;
 pub(super) const UNFLUSHED_BYTES_MAX: usize = 256 << 20;
+/// Links that one event evicts: records of the store are to be small.
+const EVICTED_AT_ONCE: usize = 4096;
 /// A group is made durable with this many bytes, whatever its time.
 pub(super) const FLUSH_BYTES: usize = 32 << 20;
 
@@ -192,26 +195,32 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let mut spec = None;
         let mut broken = None;
         let mut feedback = Vec::new();
-        store.scan(Seq(1), last, &mut |seq, event| {
-            if let Event::SpecChange(bytes) = &event {
-                spec = Some(bytes.clone());
-            }
-            if let (Event::State(state), true) = (&event, self.created_at.0 == 0) {
-                self.created_at = state.at;
-            }
-            self.kept_last = event.kept().copied().or(self.kept_last);
-            if let Event::Page(page) = &event {
-                self.copies.add(seq, page);
-            }
-            self.frontier.admit(seq, &event);
-            self.scorer.observe(&event);
-            self.progress.add(&Tally::of(&event));
-            broken = self.fold_learning(seq, &event).err();
-            if let Event::Feedback(event) = event {
-                feedback.push(event);
-            }
-            broken.is_none()
-        })?;
+        let name = self.spec.name.clone();
+        let mut aside = Aside::default();
+        self.frontier.begin_fold();
+        let mut take_aside = |seq, event: &Event| aside.take_in(seq, event);
+        scan_ahead(
+            store.as_ref(),
+            (&name, last),
+            &mut take_aside,
+            &mut |seq, event| {
+                if let Event::SpecChange(bytes) = event {
+                    spec = Some(bytes.clone());
+                }
+                self.frontier.admit(seq, event);
+                self.scorer.observe(event);
+                broken = self.fold_learning(seq, event).err();
+                if let Event::Feedback(event) = event {
+                    feedback.push(event.clone());
+                }
+                broken.is_none()
+            },
+        )?;
+        self.copies = aside.copies;
+        self.progress = aside.progress;
+        self.kept_last = aside.kept_last;
+        self.created_at = aside.created_at;
+        self.frontier.end_fold();
         if let Some(error) = broken {
             return Err(error.into());
         }
@@ -360,8 +369,19 @@ impl<S: Source, C: Clock> Engine<S, C> {
         host.into_iter().chain(flush).chain(judge).min()
     }
 
-    /// Books an event: into the log, the frontier and the figures-to-be.
+    /// Books an event, and then what has to go because of it.
     pub(super) fn append(&mut self, event: Event) -> Seq {
+        let stored = self.append_one(event);
+        let surplus = self.frontier.surplus();
+        for links in surplus.chunks(EVICTED_AT_ONCE) {
+            let (links, at) = (links.to_vec(), self.bench.clock.now());
+            self.append_one(Event::Evicted(EvictedEvent { links, at }));
+        }
+        stored
+    }
+
+    /// Books an event: into the log, the frontier and the figures-to-be.
+    fn append_one(&mut self, event: Event) -> Seq {
         let tally = Tally::of(&event);
         let bytes = match &event {
             Event::Page(page) => page.evidence.len(),
@@ -382,11 +402,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.undurable_bytes = self.undurable_bytes.saturating_add(bytes);
         if self.flush_due.is_none() {
             self.flush_due = Some(self.bench.clock.now().after(FLUSH_AFTER));
-        }
-        let links = self.frontier.surplus();
-        if !links.is_empty() {
-            let at = self.bench.clock.now();
-            self.append(Event::Evicted(EvictedEvent { links, at }));
         }
         stored
     }

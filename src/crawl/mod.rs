@@ -26,6 +26,7 @@ mod page_reader;
 mod parts;
 mod prefixes;
 mod progress;
+mod read_ahead;
 mod readmit;
 mod report;
 mod retraining;

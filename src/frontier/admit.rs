@@ -54,9 +54,11 @@ impl Frontier {
         self.hosts.count_fetch(host);
         let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
         numbers.resize(page.hosts.len(), None);
+        let mut hashes = std::mem::take(&mut self.scratch().host_hashes);
+        hashes.resize(page.hosts.len(), None);
+        self.touch(page, &mut hashes);
         let own = page.lease.url.id();
         let depth = page.lease.depth.saturating_add(1);
-        self.touch(&page.links);
         for (index, link) in (0..).zip(&page.links) {
             let reference = Reference { seq, link: index };
             if link.target == own {
@@ -80,24 +82,38 @@ impl Frontier {
                 is_seed: false,
             };
             self.offer(&offer, |frontier| {
-                frontier.host_of_link(page, link, &mut numbers)
+                frontier.host_of_link(page, link, (&hashes, &mut numbers))
             });
         }
         numbers.clear();
-        self.scratch().targets.clear();
-        self.scratch().host_numbers = numbers;
+        hashes.clear();
+        let scratch = self.scratch();
+        scratch.targets.clear();
+        scratch.host_numbers = numbers;
+        scratch.host_hashes = hashes;
     }
 
-    /// Reads the records that the links of a page are about to change. Their places are as good as
-    /// random, and read one after another without work between they come from memory together.
-    fn touch(&self, links: &[LinkFact]) {
+    /// Reads the records that the links of a page are about to change, and the hosts of those that are new.
+    /// Their places are as good as random, and read one after another without work between they come from
+    /// memory together. What the hosts are looked up by is put into `hashes`.
+    fn touch(&self, page: &PageBooking, hashes: &mut [Option<u64>]) {
         let mut seen = 0;
-        for link in links {
-            if let Some(Known::Open(slot)) = self.known.get(link.target) {
-                seen ^= self.links.get(slot).host;
+        for link in &page.links {
+            match self.known.get(link.target) {
+                Some(Known::Open(slot)) => seen ^= self.links.get(slot).host,
+                None if link.refusal.is_none() => {
+                    let at = link.host as usize;
+                    if let (Some(host), Some(hash @ None)) =
+                        (page.hosts.get(at), hashes.get_mut(at))
+                    {
+                        *hash = Some(self.hosts.hash(host));
+                    }
+                }
+                _ => {}
             }
         }
         std::hint::black_box(seen);
+        self.hosts.touch(hashes);
     }
 
     /// The number of a link's host; each host of a page is looked up once. `None` if the page does
@@ -106,14 +122,16 @@ impl Frontier {
         &mut self,
         page: &PageBooking,
         link: &LinkFact,
-        numbers: &mut [Option<u32>],
+        (hashes, numbers): (&[Option<u64>], &mut [Option<u32>]),
     ) -> Option<u32> {
         let at = link.host as usize;
         let host = page.hosts.get(at);
         debug_assert!(host.is_some(), "a page names no host for {}", link.target);
         let number = numbers.get_mut(at)?;
         if number.is_none() {
-            *number = Some(self.hosts.number_of(host?));
+            let hash = hashes.get(at).copied().flatten();
+            let hash = hash.map_or_else(|| Some(self.hosts.hash(host?)), Some)?;
+            *number = Some(self.hosts.number_of_hashed(hash, host?));
         }
         *number
     }
@@ -317,7 +335,7 @@ impl Frontier {
                 let mut link = Link::new(offer.id, host, offer.reference, offer.priority);
                 link.baseline = offer.baseline;
                 link.depth = offer.depth;
-                link.hops = offer.hops;
+                link.set_hops(offer.hops);
                 link.is_seed = offer.is_seed;
                 self.insert(link);
             }
@@ -327,10 +345,11 @@ impl Frontier {
     }
 
     fn offer_to_open(&mut self, slot: u32, offer: &Offer) {
+        let references_max = self.params.references_max;
+        let is_new = (self.links).offer(slot, offer.reference, offer.priority, references_max);
         let link = self.links.get_mut(slot);
-        let is_new = link.offer(offer.reference, offer.priority, self.params.references_max);
         link.depth = link.depth.min(offer.depth);
-        link.hops = link.hops.min(offer.hops);
+        link.set_hops(link.hops().min(offer.hops));
         link.is_seed |= offer.is_seed;
         let combine = match self.params.combine {
             // A seed stands where it was put, whatever pages say of it.
@@ -338,7 +357,7 @@ impl Frontier {
             combine => combine,
         };
         let old = link.priority;
-        link.priority = combine.of(old, offer.priority, link.parents);
+        link.priority = combine.of(old, offer.priority, link.parents());
         let has_moved = link.priority.total_cmp(&old).is_ne();
         let is_leased = link.is_leased;
         let rose_for_baseline = offer.baseline > link.baseline;
@@ -385,9 +404,9 @@ impl Frontier {
     /// The references of a redirected link go to its target; they give it no priority of their own.
     fn offer_references(&mut self, target: UrlId, references: &[Reference]) {
         if let Some(Known::Open(slot)) = self.known.get(target) {
-            let link = self.links.get_mut(slot);
+            let references_max = self.params.references_max;
             for reference in references {
-                link.offer(*reference, f32::NEG_INFINITY, self.params.references_max);
+                (self.links).offer(slot, *reference, f32::NEG_INFINITY, references_max);
             }
         }
     }
@@ -407,7 +426,7 @@ impl Frontier {
     }
 
     fn insert(&mut self, link: Link) {
-        let id = link.id;
+        let id = link.id();
         let slot = self.links.insert(link);
         self.known.set(id, Known::Open(slot));
         self.hosts.link_waits(slot, &self.links);
@@ -449,6 +468,8 @@ impl Frontier {
 
     /// Fetches (pages and final failures) of a host so far.
     pub fn fetched_of(&self, host: &HostKey) -> u64 {
-        self.hosts.find(host).map_or(0, |host| host.fetched)
+        self.hosts
+            .find(host)
+            .map_or(0, |host| u64::from(host.fetched))
     }
 }

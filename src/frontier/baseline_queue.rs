@@ -20,6 +20,8 @@ const STALE_MIN: usize = 4096;
 pub(super) struct BaselineQueue {
     heap: BinaryHeap<Entry>,
     is_kept: bool,
+    /// While a log is folded: it is made at the end.
+    is_folding: bool,
 }
 
 /// The baseline's best link, which is not the best by the order in force.
@@ -31,7 +33,7 @@ pub struct Rivals {
 
 impl BaselineQueue {
     pub(super) fn push(&mut self, slot: u32, links: &Links) {
-        if !self.is_kept {
+        if !self.is_kept || self.is_folding {
             return;
         }
         let open = links.len();
@@ -48,7 +50,22 @@ impl BaselineQueue {
             return;
         }
         self.is_kept = is_kept;
-        let slots = if is_kept { links.slots() } else { Vec::new() };
+        self.make(links);
+    }
+
+    pub(super) fn begin_fold(&mut self) {
+        self.is_folding = true;
+    }
+
+    pub(super) fn end_fold(&mut self, links: &Links) {
+        if std::mem::take(&mut self.is_folding) {
+            self.make(links);
+        }
+    }
+
+    fn make(&mut self, links: &Links) {
+        let is_made = self.is_kept && !self.is_folding;
+        let slots = if is_made { links.slots() } else { Vec::new() };
         let entries = slots.into_iter();
         // From a vector a heap is made in linear time: a million links one after another were a pause.
         let entries: Vec<Entry> = entries

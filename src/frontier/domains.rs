@@ -1,48 +1,73 @@
 //! The registrable domains of a crawl's hosts, for the cap on each.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
 
 use crate::url::{HostKey, registrable_domain};
 
-/// All domains, known by number.
+/// No host: the end of a list.
+pub(super) const NO_HOST: u32 = u32::MAX;
+
+/// All domains, known by number. The hosts of a domain are a list through their records.
 #[derive(Debug, Default)]
 pub(super) struct Domains {
     all: Vec<Domain>,
-    numbers: HashMap<Box<str>, u32>,
+    /// By name, which is that of any of its hosts.
+    numbers: HashTable<u32>,
+    hasher: RandomState,
 }
 
 /// One registrable domain.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Domain {
+    /// Of its name.
+    hash: u64,
     /// Pages and final failures of all its hosts.
-    pub(super) fetched: u64,
+    pub(super) fetched: u32,
     /// Links of its hosts that are out on a lease.
-    pub(super) leased: u64,
-    /// The numbers of its hosts.
-    pub(super) hosts: Vec<u32>,
+    pub(super) leased: u32,
+    /// The number of the host that was met last.
+    pub(super) last_host: u32,
 }
 
 impl Domain {
     /// What is held against the cap.
     pub(super) fn used(&self) -> u64 {
-        self.fetched + self.leased
+        u64::from(self.fetched) + u64::from(self.leased)
     }
 }
 
 impl Domains {
-    /// Takes in a new host. Gives the number of its domain, known or new.
-    pub(super) fn add_host(&mut self, key: &HostKey, host: u32) -> u32 {
+    /// Takes in the new host `number`. Gives the number of its domain, known or new, and the host of it that
+    /// was met before, or [`NO_HOST`].
+    pub(super) fn add_host<'a>(
+        &mut self,
+        key: &HostKey,
+        number: u32,
+        key_of: impl Fn(u32) -> &'a HostKey,
+    ) -> (u32, u32) {
         let name = registrable_domain(key);
-        let number = if let Some(number) = self.numbers.get(name) {
-            *number
-        } else {
-            let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-            self.all.push(Domain::default());
-            self.numbers.insert(name.into(), number);
-            number
+        let hash = self.hasher.hash_one(name);
+        let all = &self.all;
+        let is_it = |domain: &u32| {
+            let last = all[*domain as usize].last_host;
+            registrable_domain(key_of(last)) == name
         };
-        self.get_mut(number).hosts.push(host);
-        number
+        if let Some(found) = self.numbers.find(hash, is_it).copied() {
+            let before = std::mem::replace(&mut self.get_mut(found).last_host, number);
+            return (found, before);
+        }
+        let domain = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        self.all.push(Domain {
+            hash,
+            fetched: 0,
+            leased: 0,
+            last_host: number,
+        });
+        let all = &self.all;
+        (self.numbers).insert_unique(hash, domain, |domain| all[*domain as usize].hash);
+        (domain, NO_HOST)
     }
 
     pub(super) fn get(&self, number: u32) -> &Domain {

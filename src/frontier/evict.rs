@@ -10,12 +10,14 @@ use crate::url::UrlId;
 /// measures it).
 pub const LINK_BYTES: u64 = 128;
 
-/// When there are too many links, this share of the bound goes as well, so that not every page has to
-/// look for the worst.
-const SLACK: u64 = 64;
+/// When there are too many links, this share of the bound goes as well, so that a link taken in costs a
+/// look at that many others, however many wait.
+const SLACK: u64 = 16;
+/// Links that are looked at for an estimate of where the worst begin.
+const SAMPLE: usize = 4096;
 
 impl Frontier {
-    /// The links that have to go, the worst one first; none if no bound is passed. Looks at every link.
+    /// The links that have to go, the worst one first; none if no bound is passed. Looks at every link then.
     ///
     /// Book them as an [`EvictedEvent`]. A leased link never goes.
     pub fn surplus(&self) -> Vec<UrlId> {
@@ -25,10 +27,11 @@ impl Frontier {
             return Vec::new();
         };
         let surplus = usize::try_from(waiting - (max - max / SLACK)).unwrap_or(usize::MAX);
-        let mut all: Vec<(OrderKey, u32)> = (self.links.slots().into_iter())
-            .filter(|slot| !self.links.get(*slot).is_leased)
-            .map(|slot| (self.key_of(slot), slot))
-            .collect();
+        let waiting = usize::try_from(waiting).unwrap_or(usize::MAX);
+        let mut all = self.no_better_than(self.estimate(surplus, waiting));
+        if all.len() < surplus {
+            all = self.no_better_than(None);
+        }
         if all.len() > surplus && surplus > 0 {
             let at = all.len() - surplus;
             all.select_nth_unstable(at);
@@ -36,7 +39,34 @@ impl Frontier {
         }
         all.sort_unstable_by(|one, other| other.cmp(one));
         all.iter()
-            .map(|(_, slot)| self.links.get(*slot).id)
+            .map(|(_, slot)| self.links.get(*slot).id())
+            .collect()
+    }
+
+    /// A key that more than `surplus` of the `waiting` links are likely no better than, but not many more;
+    /// `None` if most have to be looked at anyway.
+    fn estimate(&self, surplus: usize, waiting: usize) -> Option<OrderKey> {
+        let step = self.places() / SAMPLE;
+        if step < 2 {
+            return None;
+        }
+        let places = (0..self.links.slots_end()).step_by(step);
+        let waits = places.filter(|slot| {
+            let link = self.links.used(*slot);
+            link.is_some_and(|link| !link.is_leased)
+        });
+        let mut keys: Vec<OrderKey> = waits.map(|slot| self.key_of(slot)).collect();
+        // A third more than are wanted, and some for bad luck.
+        let worst = keys.len().saturating_mul(surplus) / waiting.max(1) * 4 / 3 + SAMPLE / 64;
+        let at = keys.len().checked_sub(worst)?;
+        (at < keys.len()).then(|| *keys.select_nth_unstable(at).1)
+    }
+
+    /// The waiting links that are no better than `best`.
+    fn no_better_than(&self, best: Option<OrderKey>) -> Vec<(OrderKey, u32)> {
+        let waiting = self.links.iter().filter(|(_, link)| !link.is_leased);
+        let keys = waiting.map(|(slot, _)| (self.key_of(slot), slot));
+        keys.filter(|(key, _)| best.is_none_or(|best| *key >= best))
             .collect()
     }
 

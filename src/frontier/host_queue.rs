@@ -8,8 +8,8 @@ use super::new_scores::Side;
 use crate::clock::Timestamp;
 use crate::url::HostKey;
 
-/// Entries that say nothing any more are swept out when they are more than half, and more than this.
-const STALE_MIN: usize = 16;
+/// Entries that say nothing any more are swept out when they are more than a third, and more than this.
+const STALE_MIN: usize = 8;
 
 /// Where a host stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(super) struct Host {
     pub(super) key: HostKey,
     /// The number of its registrable domain.
     pub(super) domain: u32,
+    /// The host of the same domain that was met before this one.
+    pub(super) before_in_domain: u32,
     /// Has an entry for every waiting link under its present key, and may have stale ones; the best
     /// one is never stale between two calls.
     queue: BinaryHeap<Entry>,
@@ -39,7 +41,7 @@ pub(super) struct Host {
     /// Links of this host that are out on a lease.
     pub(super) leased: u32,
     /// Pages and final failures.
-    pub(super) fetched: u64,
+    pub(super) fetched: u32,
     /// The cap is reached (what is leased counts): nothing is leased here.
     pub(super) is_capped: bool,
     pub(super) is_given_up: bool,
@@ -69,10 +71,11 @@ impl Entry {
 }
 
 impl Host {
-    pub(super) fn new(key: HostKey, domain: u32) -> Self {
+    pub(super) fn new(key: HostKey, domain: u32, before_in_domain: u32) -> Self {
         Self {
             key,
             domain,
+            before_in_domain,
             queue: BinaryHeap::new(),
             place: Place::Idle,
             waiting: 0,
@@ -93,6 +96,12 @@ impl Host {
     pub(super) fn exchange(&mut self, queue: BinaryHeap<Entry>, links: &Links) {
         self.queue = queue;
         self.drop_stale(links, Side::New);
+    }
+
+    /// Takes a queue of all that waits here, each link once, in no order.
+    pub(super) fn set_queue(&mut self, entries: Vec<Entry>) {
+        // From a vector a heap is made in linear time.
+        self.queue = entries.into();
     }
 
     /// Makes the best entry a true one, after a link has been taken out.
@@ -161,8 +170,13 @@ pub(super) fn push(
     links: &Links,
     side: Side,
 ) {
-    if queue.len() > 2 * waiting as usize + STALE_MIN {
+    let waiting = waiting as usize;
+    if queue.len() > waiting + waiting / 2 + STALE_MIN {
         queue.retain(|entry| links.waits_as(entry.slot, entry.key, side));
+    }
+    // By a quarter, not to twice the size: most hosts have few links, and many hosts are the rule.
+    if queue.len() == queue.capacity() {
+        queue.reserve_exact(queue.len() / 4 + 1);
     }
     queue.push(Entry {
         key: links.order_key(slot, side),

@@ -1,8 +1,11 @@
 //! The hosts of one crawl, and which of them are ready, waiting or away.
 
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
+use std::hash::{BuildHasher, RandomState};
 
-use super::domains::{Domain, Domains};
+use hashbrown::HashTable;
+
+use super::domains::{Domain, Domains, NO_HOST};
 use super::host_queue::{Entry, Host, Place};
 use super::links::{Links, OrderKey};
 use super::new_scores::Side;
@@ -18,7 +21,9 @@ use crate::url::HostKey;
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     all: Vec<Host>,
-    numbers: HashMap<HostKey, u32>,
+    /// By key, which their records have.
+    numbers: HashTable<u32>,
+    hasher: RandomState,
     ready: BTreeSet<(OrderKey, u32)>,
     waiting: BTreeSet<(Timestamp, u32)>,
     caps: Caps,
@@ -26,6 +31,8 @@ pub(super) struct Hosts {
     counts: LinkCounts,
     /// While a new epoch is put in force, host by host.
     switching: Option<Switching>,
+    /// While a log is folded: queues, counts and the order of the hosts are made at its end.
+    is_folding: bool,
 }
 
 /// Pages and final failures, with what is leased, at most.
@@ -58,18 +65,58 @@ pub(super) struct LinkCounts {
 impl Hosts {
     /// The number of a host, known or new.
     pub(super) fn number_of(&mut self, key: &HostKey) -> u32 {
-        if let Some(number) = self.numbers.get(key) {
-            return *number;
+        let hash = self.hasher.hash_one(key);
+        self.number_of_hashed(hash, key)
+    }
+
+    /// What [`number_of`](Self::number_of) looks for the key by.
+    pub(super) fn hash(&self, key: &HostKey) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Reads what the hosts of these hashes will be known by. Their places are as good as random, and read
+    /// one after another without work between they come from memory together.
+    pub(super) fn touch(&self, hashes: &[Option<u64>]) {
+        let mut seen = 0;
+        for hash in hashes.iter().flatten() {
+            let likely = self.numbers.find(*hash, |_| true);
+            let host = likely.and_then(|number| self.all.get(*number as usize));
+            seen ^= host.map_or(0, |host| host.key.as_str().len());
+        }
+        for hash in hashes.iter().flatten() {
+            let likely = self.numbers.find(*hash, |_| true);
+            let host = likely.and_then(|number| self.all.get(*number as usize));
+            let letter = host.and_then(|host| host.key.as_str().as_bytes().first());
+            seen ^= letter.map_or(0, |letter| usize::from(*letter));
+        }
+        std::hint::black_box(seen);
+    }
+
+    /// As [`number_of`](Self::number_of), where the hash is known.
+    pub(super) fn number_of_hashed(&mut self, hash: u64, key: &HostKey) -> u32 {
+        if let Some(number) = self.look_up(hash, key) {
+            return number;
         }
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        let domain = self.domains.add_host(key, number);
-        self.all.push(Host::new(key.clone(), domain));
-        self.numbers.insert(key.clone(), number);
+        let all = &self.all;
+        let (domain, before) =
+            (self.domains).add_host(key, number, |number| &all[number as usize].key);
+        self.all.push(Host::new(key.clone(), domain, before));
+        let (all, hasher) = (&self.all, &self.hasher);
+        (self.numbers).insert_unique(hash, number, |number| {
+            hasher.hash_one(&all[*number as usize].key)
+        });
         number
     }
 
     pub(super) fn find(&self, key: &HostKey) -> Option<&Host> {
-        self.numbers.get(key).map(|number| self.get(*number))
+        let number = self.look_up(self.hasher.hash_one(key), key)?;
+        Some(self.get(number))
+    }
+
+    fn look_up(&self, hash: u64, key: &HostKey) -> Option<u32> {
+        let is_it = |number: &u32| self.all[*number as usize].key == *key;
+        self.numbers.find(hash, is_it).copied()
     }
 
     pub(super) fn get(&self, number: u32) -> &Host {
@@ -100,6 +147,9 @@ impl Hosts {
     /// Sets the caps, and lets every host ask the calendar anew.
     pub(super) fn set_caps(&mut self, caps: Caps) {
         self.caps = caps;
+        if self.is_folding {
+            return;
+        }
         for number in 0..self.all.len() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             if let Place::Waiting(until) = self.get(number).place {
@@ -116,8 +166,11 @@ impl Hosts {
     pub(super) fn link_waits(&mut self, slot: u32, links: &Links) {
         let number = links.get(slot).host;
         let side = self.side(number);
-        let host = self.get_mut(number);
+        let host = &mut self.all[number as usize];
         host.waiting += 1;
+        if self.is_folding {
+            return;
+        }
         host.push(slot, links, side);
         *self.count_of_waiting(number) += 1;
         self.link_moved_on_new_side(slot, links);
@@ -126,6 +179,9 @@ impl Hosts {
 
     /// The waiting link in `slot` has another key than before.
     pub(super) fn link_moved(&mut self, slot: u32, links: &Links) {
+        if self.is_folding {
+            return;
+        }
         let number = links.get(slot).host;
         let side = self.side(number);
         let host = self.get_mut(number);
@@ -188,8 +244,14 @@ impl Hosts {
     /// A waiting link of the host has been removed from `links`.
     pub(super) fn link_struck_off(&mut self, number: u32, links: &Links) {
         let side = self.side(number);
-        let host = self.get_mut(number);
+        let host = &mut self.all[number as usize];
         host.waiting -= 1;
+        if self.is_folding {
+            if host.waiting == 0 {
+                host.place = Place::Idle;
+            }
+            return;
+        }
         host.drop_stale(links, side);
         *self.count_of_waiting(number) -= 1;
         self.settle(number);
@@ -241,15 +303,14 @@ impl Hosts {
         let domain = self.domains.get_mut(self.get(number).domain);
         let was_full = domain.used() >= cap;
         change(domain);
-        if was_full == (domain.used() >= cap) {
+        if self.is_folding || was_full == (domain.used() >= cap) {
             return;
         }
-        let hosts = std::mem::take(&mut domain.hosts);
-        for host in &hosts {
-            self.settle(*host);
+        let mut host = domain.last_host;
+        while host != NO_HOST {
+            self.settle(host);
+            host = self.get(host).before_in_domain;
         }
-        let domain = self.get(number).domain;
-        self.domains.get_mut(domain).hosts = hosts;
     }
 
     pub(super) fn set_given_up(&mut self, number: u32, is_given_up: bool) {
@@ -295,6 +356,15 @@ impl Hosts {
 
     /// The host, if it is ready or waits for less, waits until `until`.
     pub(super) fn wait_until(&mut self, number: u32, until: Timestamp) {
+        if self.is_folding {
+            let host = &mut self.all[number as usize];
+            match host.place {
+                Place::Waiting(earlier) if earlier >= until => {}
+                _ if host.waiting > 0 => host.place = Place::Waiting(until),
+                _ => {}
+            }
+            return;
+        }
         match self.get(number).place {
             Place::Ready(key) => {
                 self.ready.remove(&(key, number));
@@ -341,10 +411,55 @@ impl Hosts {
         }
     }
 
+    // What a log leaves behind.
+
+    /// From now on events are only counted; nothing may be leased, and no epoch put in force.
+    pub(super) fn begin_fold(&mut self) {
+        debug_assert!(self.counts.leased == 0 && self.switching.is_none());
+        self.is_folding = true;
+    }
+
+    /// All events are counted: queues the links that wait, each host's in one go, and puts the hosts where
+    /// they belong.
+    pub(super) fn end_fold(&mut self, links: &Links) {
+        if !std::mem::take(&mut self.is_folding) {
+            return;
+        }
+        let queue_of = |host: &Host| Vec::with_capacity(host.waiting as usize);
+        let mut queues: Vec<Vec<Entry>> = self.all.iter().map(queue_of).collect();
+        for (slot, link) in links.iter() {
+            if let Some(queue) = queues.get_mut(link.host as usize) {
+                queue.push(Entry::of(slot, links.order_key(slot, Side::Old)));
+            }
+        }
+        self.counts = LinkCounts::default();
+        self.ready.clear();
+        self.waiting.clear();
+        for (number, queue) in (0..).zip(queues) {
+            let host = self.get_mut(number);
+            host.set_queue(queue);
+            host.is_capped = false;
+            let (waiting, place) = (u64::from(host.waiting), host.place);
+            self.counts.waiting += waiting;
+            match place {
+                Place::Waiting(until) => {
+                    self.waiting.insert((until, number));
+                }
+                Place::Ready(_) | Place::Idle | Place::Away => {
+                    self.get_mut(number).place = Place::Idle;
+                }
+            }
+            self.settle(number);
+        }
+    }
+
     /// Puts the host where it belongs after a change.
     fn settle(&mut self, number: u32) {
+        if self.is_folding {
+            return;
+        }
         let host = &self.all[number as usize];
-        let is_capped = host.fetched + u64::from(host.leased) >= self.caps.host
+        let is_capped = u64::from(host.fetched) + u64::from(host.leased) >= self.caps.host
             || self.domains.get(host.domain).used() >= self.caps.domain;
         let best = host.best().filter(|_| !is_capped);
         let place = host.place;

@@ -1,9 +1,8 @@
-//! Which URLs are known, and what became of each: 16 bytes a URL.
+//! Which URLs are known, and what became of each: less than 16 bytes a URL.
 
-use std::collections::HashMap;
-
+use super::url_table::{STATE_BITS, UrlTable};
 use crate::booking::{Refusal, Seq};
-use crate::url::{FingerprintState, UrlId};
+use crate::url::UrlId;
 
 /// What became of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,19 +21,19 @@ pub(super) enum Known {
 /// A map from fingerprints. Never iterated in an order that matters.
 #[derive(Debug, Default)]
 pub(super) struct KnownUrls {
-    states: HashMap<UrlId, Packed, FingerprintState>,
+    states: UrlTable,
     fetched: u64,
     refused: u64,
 }
 
 impl KnownUrls {
     pub(super) fn get(&self, id: UrlId) -> Option<Known> {
-        self.states.get(&id).map(|packed| packed.unpack())
+        self.states.get(id).map(|packed| Packed(packed).unpack())
     }
 
     pub(super) fn set(&mut self, id: UrlId, state: Known) {
-        let old = self.states.insert(id, Packed::of(state));
-        match old.map(Packed::unpack) {
+        let old = self.states.insert(id, Packed::of(state).0);
+        match old.map(|packed| Packed(packed).unpack()) {
             Some(Known::Fetched(_)) => self.fetched -= 1,
             Some(Known::Refused { .. }) => self.refused -= 1,
             Some(Known::Open(_)) | None => {}
@@ -59,27 +58,29 @@ impl KnownUrls {
         let mut all: Vec<_> = self
             .states
             .iter()
-            .map(|(id, packed)| (*id, packed.unpack()))
+            .map(|(id, packed)| (id, Packed(packed).unpack()))
             .collect();
         all.sort_unstable_by_key(|(id, _)| *id);
         all
     }
 }
 
-/// A [`Known`] in 64 bits: a kind (8) and a number (56).
+/// A [`Known`] in 38 bits, never 0: a kind (5) and a number (33: 8 billion events).
 #[derive(Clone, Copy, Debug)]
 struct Packed(u64);
 
-const NUMBER_BITS: u32 = 56;
-const KIND_FETCHED: u64 = 0;
-const KIND_LASTING: u64 = 0x40; // + the refusal's number, 1..=9; without it, other pages may offer it
-const KIND_OPEN: u64 = 0xff;
+const NUMBER_BITS: u32 = STATE_BITS - 5;
+const KIND_FETCHED: u64 = 0; // events start at 1
+const KIND_LASTING: u64 = 0x10; // + the refusal's number, 1..=13; without it, other pages may offer it
+const KIND_OPEN: u64 = 0x1f;
+const _: () = assert!(Refusal::ALL.len() < 15, "a kind has room for 14");
 
 impl Packed {
     fn of(state: Known) -> Self {
         let (kind, number) = match state {
             Known::Open(slot) => (KIND_OPEN, u64::from(slot)),
-            Known::Fetched(seq) => (KIND_FETCHED, seq.0),
+            // No event has the number 0, which would be nothing at all.
+            Known::Fetched(seq) => (KIND_FETCHED, seq.0.max(1)),
             Known::Refused {
                 refusal,
                 seq,

@@ -1,48 +1,57 @@
 //! The records of the links that wait or are leased, and the rules for their references and order.
 
 use super::new_scores::{NewScores, Side};
+use super::parents::{Chain, Parents};
+use super::slab::Slab;
 use crate::booking::{Reference, Seq};
 use crate::url::UrlId;
 
-/// A [`Reference`] in 64 bits, in the same order: 36 bits of event, 28 of link.
+/// A [`Reference`] in 64 bits, in the same order: 36 bits of event, 28 of link; the higher half first.
 ///
 /// 68 billion events; 268 million links an event, more than fit into one record of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PackedReference(u64);
+pub(super) struct PackedReference([u32; 2]);
 
 const LINK_BITS: u32 = 28;
 
 impl PackedReference {
     /// Stands in no log: events start at 1.
-    const NONE: Self = Self(0);
+    pub(super) const NONE: Self = Self([0, 0]);
 
     pub(super) fn of(reference: Reference) -> Self {
         debug_assert!(reference.seq.0 < 1 << (64 - LINK_BITS) && reference.link < 1 << LINK_BITS);
-        Self(reference.seq.0 << LINK_BITS | u64::from(reference.link))
-    }
-
-    /// The higher half first.
-    #[expect(clippy::cast_possible_truncation, reason = "each takes its half")]
-    fn halves(self) -> [u32; 2] {
-        [(self.0 >> 32) as u32, self.0 as u32]
+        Self(halves(
+            reference.seq.0 << LINK_BITS | u64::from(reference.link),
+        ))
     }
 
     pub(super) fn unpack(self) -> Reference {
+        let whole = whole(self.0);
         Reference {
-            seq: Seq(self.0 >> LINK_BITS),
-            link: u32::try_from(self.0 & ((1 << LINK_BITS) - 1)).unwrap_or(u32::MAX),
+            seq: Seq(whole >> LINK_BITS),
+            link: u32::try_from(whole & ((1 << LINK_BITS) - 1)).unwrap_or(u32::MAX),
         }
     }
+}
+
+/// The higher half first. So kept, a number needs no place that can be divided by eight.
+#[expect(clippy::cast_possible_truncation, reason = "each takes its half")]
+fn halves(number: u64) -> [u32; 2] {
+    [(number >> 32) as u32, number as u32]
+}
+
+fn whole([higher, lower]: [u32; 2]) -> u64 {
+    u64::from(higher) << 32 | u64::from(lower)
 }
 
 /// The place of a link in the order: the smaller, the better. Higher priority first, then earlier
 /// discovery, so that no two links are equal.
 ///
-/// The first reference in two halves keeps it at 12 bytes, and an entry of a queue at 16.
+/// It has 12 bytes, and an entry of a queue 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OrderKey {
     worse: u32,
-    first: [u32; 2],
+    first: PackedReference,
 }
 
 /// A number that falls as `priority` rises; NaN is the lowest priority of all.
@@ -69,110 +78,81 @@ pub(super) fn checked_priority(priority: f32) -> f32 {
     }
 }
 
-/// A link that waits or is leased. 48 bytes; most links have one reference only.
+/// A link that waits or is leased. 44 bytes; most links have one reference only.
 #[derive(Debug)]
 pub(super) struct Link {
-    pub(super) id: UrlId,
+    id: [u32; 2],
     first: PackedReference,
-    more: Option<Box<More>>,
+    /// The references after the first, in the order in which they were offered.
+    others: Chain,
     pub(super) host: u32,
     pub(super) priority: f32,
+    /// The greatest priority that a reference gave, as its event has it: which references are kept must
+    /// not hang on when links were scored again.
+    best_offered: f32,
     /// What the baseline goes by: the greatest log odds of a page that it stands on.
     pub(super) baseline: f32,
-    /// References offered, also those that were not kept.
-    pub(super) parents: u32,
-    requests: u16,
+    /// References offered, also those that were not kept; of more than fit, as many as fit.
+    parents: u16,
     pub(super) depth: u16,
-    pub(super) hops: u16,
+    requests: u8,
+    hops: u8,
     pub(super) is_seed: bool,
     pub(super) is_leased: bool,
-}
-
-/// The references after the first, in the order in which they were offered.
-#[derive(Debug)]
-struct More {
-    best_priority: f32,
-    /// Which one gives the best priority: 0 is the first reference, 1 is `others[0]`.
-    best_at: usize,
-    others: Vec<PackedReference>,
 }
 
 impl Link {
     pub(super) fn new(id: UrlId, host: u32, first: Reference, priority: f32) -> Self {
         Self {
-            id,
+            id: halves(id.0),
             first: PackedReference::of(first),
-            more: None,
+            others: Chain::NONE,
             host,
             priority,
+            best_offered: priority,
             baseline: priority,
             parents: 1,
-            requests: 0,
             depth: 0,
+            requests: 0,
             hops: 0,
             is_seed: false,
             is_leased: false,
         }
     }
 
+    pub(super) fn id(&self) -> UrlId {
+        UrlId(whole(self.id))
+    }
+
     /// Its place in the order that the baseline would have.
     pub(super) fn baseline_key(&self) -> OrderKey {
         OrderKey {
             worse: worse_of(self.baseline),
-            first: self.first.halves(),
+            first: self.first,
         }
     }
 
-    /// Requests made for it so far.
+    /// References offered, as far as they were counted.
+    pub(super) fn parents(&self) -> u32 {
+        u32::from(self.parents)
+    }
+
+    /// Requests made for it so far: retries are spent long before they cannot be counted.
     pub(super) fn requests(&self) -> u32 {
         u32::from(self.requests)
     }
 
     pub(super) fn set_requests(&mut self, requests: u32) {
-        self.requests = u16::try_from(requests).unwrap_or(u16::MAX);
+        self.requests = u8::try_from(requests).unwrap_or(u8::MAX);
     }
 
-    /// Counts another reference, and keeps it by the rule: the first, the best, then the earliest,
-    /// `references_max` in all (DESIGN.md 4.4). Call it before `priority` is changed. False if that
-    /// reference is kept already.
-    pub(super) fn offer(
-        &mut self,
-        reference: Reference,
-        priority: f32,
-        references_max: usize,
-    ) -> bool {
-        let reference = PackedReference::of(reference);
-        if self.first == reference
-            || (self.more.as_ref()).is_some_and(|more| more.others.contains(&reference))
-        {
-            return false;
-        }
-        self.parents = self.parents.saturating_add(1);
-        if references_max < 2 {
-            return true;
-        }
-        let best_priority = self.priority;
-        let more = self.more.get_or_insert_with(|| {
-            Box::new(More {
-                best_priority,
-                best_at: 0,
-                others: Vec::new(),
-            })
-        });
-        let is_best = priority > more.best_priority;
-        if more.others.len() + 1 >= references_max {
-            if !is_best {
-                return true;
-            }
-            // The last one goes. If that is the old best, it is now the latest of the ordinary ones.
-            more.others.pop();
-        }
-        more.others.push(reference);
-        if is_best {
-            more.best_priority = priority;
-            more.best_at = more.others.len();
-        }
-        true
+    /// Redirects that led to it; a spec allows fewer than can be counted.
+    pub(super) fn hops(&self) -> u16 {
+        u16::from(self.hops)
+    }
+
+    pub(super) fn set_hops(&mut self, hops: u16) {
+        self.hops = u8::try_from(hops).unwrap_or(u8::MAX);
     }
 
     /// The event by which it became known.
@@ -184,25 +164,14 @@ impl Link {
     pub(super) fn is_first(&self, reference: Reference) -> bool {
         self.first == PackedReference::of(reference)
     }
-
-    /// The references kept: the first, the best, then the others as they came.
-    pub(super) fn references(&self) -> Vec<Reference> {
-        let mut references = vec![self.first.unpack()];
-        if let Some(more) = &self.more {
-            let best = more.best_at.checked_sub(1);
-            references.extend(best.map(|at| more.others[at].unpack()));
-            let rest = (more.others.iter().enumerate()).filter(|(at, _)| Some(*at) != best);
-            references.extend(rest.map(|(_, reference)| reference.unpack()));
-        }
-        references
-    }
 }
 
 /// All records. A slot is used again when its link is gone.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    records: Vec<Link>,
+    records: Slab<Link>,
     free: Vec<u32>,
+    parents: Parents,
     pub(super) new_scores: NewScores,
 }
 
@@ -210,21 +179,63 @@ impl Links {
     /// Stores a record and gives its slot.
     pub(super) fn insert(&mut self, link: Link) -> u32 {
         if let Some(slot) = self.free.pop() {
-            self.records[slot as usize] = link;
+            self.records[slot] = link;
             return slot;
         }
-        // 2^32 records would need 200 GB.
-        let slot = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
-        self.records.push(link);
-        slot
+        self.records.push(link)
     }
 
     pub(super) fn get(&self, slot: u32) -> &Link {
-        &self.records[slot as usize]
+        &self.records[slot]
     }
 
     pub(super) fn get_mut(&mut self, slot: u32) -> &mut Link {
-        &mut self.records[slot as usize]
+        &mut self.records[slot]
+    }
+
+    /// Counts another reference, and keeps it by the rule: the first, the best, then the earliest,
+    /// `references_max` in all (DESIGN.md 4.4). `priority` is what its event has. False if that
+    /// reference is kept already.
+    pub(super) fn offer(
+        &mut self,
+        slot: u32,
+        reference: Reference,
+        priority: f32,
+        references_max: usize,
+    ) -> bool {
+        let link = &mut self.records[slot];
+        let reference = PackedReference::of(reference);
+        if link.first == reference || self.parents.iter(link.others).any(|kept| kept == reference) {
+            return false;
+        }
+        link.parents = link.parents.saturating_add(1);
+        if references_max < 2 {
+            return true;
+        }
+        let is_best = priority > link.best_offered;
+        if is_best {
+            link.best_offered = priority;
+        }
+        let others_max = references_max.min(usize::from(u16::MAX)) - 1;
+        if self.parents.count(link.others) < others_max {
+            link.others = self.parents.push(link.others, reference, is_best);
+        } else if is_best {
+            // The last one goes. If that is the old best, it is now the latest of the ordinary ones.
+            (self.parents).replace_last(link.others, reference, true);
+        }
+        true
+    }
+
+    /// The references kept: the first, the best, then the others as they came.
+    pub(super) fn references(&self, slot: u32) -> Vec<Reference> {
+        let link = self.get(slot);
+        let best = self.parents.best(link.others);
+        let others = || self.parents.iter(link.others).map(PackedReference::unpack);
+        let mut references = vec![link.first.unpack()];
+        references.extend(best.and_then(|at| others().nth(at)));
+        let rest = others().enumerate().filter(|(at, _)| Some(*at) != best);
+        references.extend(rest.map(|(_, reference)| reference));
+        references
     }
 
     /// Takes a record out.
@@ -235,7 +246,9 @@ impl Links {
         };
         self.free.push(slot);
         self.new_scores.take(slot);
-        std::mem::replace(&mut self.records[slot as usize], gone)
+        let link = std::mem::replace(&mut self.records[slot], gone);
+        self.parents.free(link.others);
+        link
     }
 
     /// How many there are.
@@ -250,7 +263,7 @@ impl Links {
 
     /// The record in `slot`, if it is in use.
     pub(super) fn used(&self, slot: u32) -> Option<&Link> {
-        let link = self.records.get(slot as usize)?;
+        let link = self.records.get(slot)?;
         (link.first != PackedReference::NONE).then_some(link)
     }
 
@@ -267,7 +280,7 @@ impl Links {
     pub(super) fn order_key(&self, slot: u32, side: Side) -> OrderKey {
         OrderKey {
             worse: worse_of(self.priority(slot, side)),
-            first: self.get(slot).first.halves(),
+            first: self.get(slot).first,
         }
     }
 
@@ -278,11 +291,15 @@ impl Links {
         }
     }
 
+    /// The records in use, by slot.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Link)> {
+        let all = (0..).zip(self.records.iter());
+        all.filter(|(_, link)| link.first != PackedReference::NONE)
+    }
+
     /// The slots in use.
     pub(super) fn slots(&self) -> Vec<u32> {
-        let all = (0..).zip(&self.records);
-        let used = all.filter(|(_, link)| link.first != PackedReference::NONE);
-        used.map(|(slot, _)| slot).collect()
+        self.iter().map(|(slot, _)| slot).collect()
     }
 
     /// Whether the link in `slot` waits with just this key at a host of that side.
@@ -295,3 +312,14 @@ const NOWHERE: Reference = Reference {
     seq: Seq(0),
     link: 0,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_44_bytes() {
+        assert_eq!(size_of::<Link>(), 44);
+        assert_eq!(size_of::<OrderKey>(), 12);
+    }
+}

@@ -22,9 +22,11 @@ mod lease;
 mod links;
 mod new_scores;
 mod params;
+mod parents;
 mod queue;
 mod rescore;
 mod returns;
+mod slab;
 mod spacing;
 mod steering;
 mod store;
@@ -34,6 +36,7 @@ mod store_sled;
 #[cfg(test)]
 mod store_tests;
 mod switching;
+mod url_table;
 mod view;
 
 pub use baseline_queue::Rivals;

@@ -42,6 +42,7 @@ pub(super) struct Scratch {
     returned: Vec<Returned>,
     pub(super) targets: HashSet<UrlId, FingerprintState>,
     pub(super) host_numbers: Vec<Option<u32>>,
+    pub(super) host_hashes: Vec<Option<u64>>,
 }
 
 impl Frontier {
@@ -74,6 +75,20 @@ impl Frontier {
             host: params.pages_per_host_max.unwrap_or(u64::MAX),
             domain: params.pages_per_domain_max.unwrap_or(u64::MAX),
         });
+    }
+
+    /// A whole log is about to be [admitted](Self::admit): what only a lease or a look at the frontier needs
+    /// is left until [`end_fold`](Self::end_fold), which makes it of a million links in the time that a
+    /// hundred thousand of them would take one by one. Nothing but `admit` and `set_params` in between.
+    pub fn begin_fold(&mut self) {
+        self.hosts.begin_fold();
+        self.baseline.begin_fold();
+    }
+
+    /// The log is admitted. The frontier is the same as without [`begin_fold`](Self::begin_fold).
+    pub fn end_fold(&mut self) {
+        self.hosts.end_fold(&self.links);
+        self.baseline.end_fold(&self.links);
     }
 
     /// The best link whose host may be asked at `now`, or the one that the [steering](Self::steer) wants.
@@ -139,13 +154,13 @@ impl Frontier {
         self.leases += 1;
         Lease {
             number: self.leases,
-            id: link.id,
-            references: link.references(),
+            id: link.id(),
+            references: self.links.references(slot),
             depth: link.depth,
             is_seed: link.is_seed,
             priority,
             requests: link.requests(),
-            hops: link.hops,
+            hops: link.hops(),
             host,
             leased_at: now,
         }

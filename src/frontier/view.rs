@@ -210,7 +210,7 @@ impl Frontier {
         let hosts = (self.hosts.iter())
             .map(|host| {
                 let image = HostImage {
-                    fetched: host.fetched,
+                    fetched: u64::from(host.fetched),
                     is_given_up: host.is_given_up,
                 };
                 (host.key.clone(), image)
@@ -224,22 +224,22 @@ impl Frontier {
         WaitingImage {
             host: self.hosts.get(link.host).key.clone(),
             priority: self.priority_of(slot),
-            references: link.references(),
-            parents: link.parents,
+            references: self.links.references(slot),
+            parents: link.parents(),
             depth: link.depth,
             requests: link.requests(),
-            hops: link.hops,
+            hops: link.hops(),
             is_seed: link.is_seed,
         }
     }
 
     fn show(&self, link: &Link, slot: u32, now: Timestamp) -> WaitingLink {
         WaitingLink {
-            id: link.id,
+            id: link.id(),
             host: self.hosts.get(link.host).key.clone(),
             priority: self.priority_of(slot),
-            references: link.references(),
-            parents: link.parents,
+            references: self.links.references(slot),
+            parents: link.parents(),
             depth: link.depth,
             why: self.why(link, now),
         }

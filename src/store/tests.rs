@@ -8,6 +8,8 @@ use tempfile::TempDir;
 
 use super::{Entry, OpenError, Store, StoreError, StoreOptions};
 
+mod power;
+
 /// Segments so small that every few payloads begin a new one.
 const OPTIONS: StoreOptions = StoreOptions {
     cache_bytes: 1 << 20,

@@ -2,6 +2,7 @@
 //! hosts.
 
 mod contact;
+mod disk;
 mod kept;
 mod refusals;
 mod sharing;

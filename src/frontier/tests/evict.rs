@@ -1,5 +1,7 @@
 //! A frontier with a bound.
 
+use std::cmp::Reverse;
+
 use super::*;
 
 fn bounded(max: u64) -> Crawl {
@@ -56,4 +58,23 @@ fn a_link_that_went_may_return_and_one_on_its_way_does_not_go() {
     assert_eq!((back.references, back.parents), (vec![at(seq.0, 0)], 1));
     crawl.assert_equals_its_log();
     assert_eq!(crawl.drain(), ["c/1"]);
+}
+
+#[test]
+fn of_many_links_just_the_worst_go() {
+    let mut crawl = bounded(20_000);
+    let mut priorities = Vec::new();
+    for number in 0..20_001_u32 {
+        // Each priority twice, in an order that means nothing.
+        let priority = (number * 7_919 % 20_011 / 2) as f32;
+        let name = format!("h{}/{number}", number % 50);
+        crawl.seed(&[&name], priority);
+        priorities.push((priority, Reverse(number), name));
+    }
+    priorities.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    let worst = priorities.iter().map(|(_, _, name)| name.as_str());
+    let gone = crawl.evict();
+    assert_eq!(gone.len(), 1_251, "one, and a sixteenth");
+    assert!(gone.iter().eq(worst.take(gone.len())));
+    assert!(crawl.evict().is_empty());
 }

@@ -224,8 +224,26 @@ impl Crawl {
         frontier
     }
 
+    /// It is what a fold of its log gives, whether queues are made with each event or at the end.
     pub(super) fn assert_equals_its_log(&self) {
-        assert_eq!(self.frontier.image(), self.refolded().image());
+        let mut one_by_one = self.refolded();
+        assert_eq!(self.frontier.image(), one_by_one.image());
+        let mut at_once = Frontier::new(self.params, HostCalendar::default());
+        at_once.begin_fold();
+        for (seq, event) in (1..).zip(&self.log) {
+            at_once.admit(Seq(seq), event);
+        }
+        at_once.end_fold();
+        assert_eq!(at_once.image(), one_by_one.image());
+        for now in [Timestamp(0), self.now] {
+            assert_eq!(at_once.counts(now), one_by_one.counts(now));
+            assert_eq!(at_once.head(1_000, now), one_by_one.head(1_000, now));
+            assert_eq!(
+                at_once.rivals(now).is_some(),
+                one_by_one.rivals(now).is_some()
+            );
+        }
+        assert_eq!(all_leases(at_once), all_leases(one_by_one));
     }
 
     /// Leases and books as pages without links until nothing waits; the names in order.
@@ -244,6 +262,18 @@ impl Crawl {
                 Next::AllLeased => panic!("no lease is out"),
                 Next::Empty => return names,
             }
+        }
+    }
+}
+
+/// What is leased if each lease is lost at once, and when.
+fn all_leases(mut frontier: Frontier) -> Vec<(Timestamp, UrlId)> {
+    let (mut now, mut leases) = (Timestamp(0), Vec::new());
+    loop {
+        match frontier.next(now) {
+            Next::Lease(lease) => leases.push((now, lease.id)),
+            Next::NotBefore(until) => now = until,
+            Next::AllLeased | Next::Empty => return leases,
         }
     }
 }

@@ -99,3 +99,28 @@ fn where_the_first_page_alone_counts_another_page_does_not() {
     put_in_force(&mut crawl);
     assert_eq!(crawl.drain(), ["a/1", "b/1"]);
 }
+
+#[test]
+fn which_references_are_kept_does_not_hang_on_when_links_were_scored_again() {
+    let params = FrontierParams {
+        references_max: 2,
+        ..params()
+    };
+    let mut crawl = Crawl::new(params);
+    crawl.seed(&["a/1", "b/1", "c/1"], 20.0);
+    let leases = [crawl.lease(), crawl.lease(), crawl.lease()];
+    for (lease, priority) in leases.into_iter().zip([1.0, 2.0, 5.0]) {
+        let seq = crawl.page(lease, &[("t/1", priority, None)]);
+        // By the new epoch the link is worth more than what any later page says of it.
+        rescore(&mut crawl, &[("t/1", at(seq.0, 0), 9.0)]);
+        put_in_force(&mut crawl);
+    }
+    let kept = crawl.waiting("t/1").references;
+    let mut folded = Frontier::new(params, HostCalendar::default());
+    for (seq, event) in (1..).zip(&crawl.log) {
+        folded.admit(Seq(seq), event);
+    }
+    let again = folded.lookup(url("t/1").id(), crawl.now).unwrap();
+    assert_eq!(kept, [at(2, 0), at(4, 0)], "the first and the best");
+    assert_eq!(again.waiting.unwrap().references, kept);
+}

@@ -217,11 +217,39 @@ impl Home {
 
     /// Starts a daemon and does not wait.
     pub(crate) fn spawn(&self, args: &[&str]) -> Daemon {
+        let mut command = self.command(&["daemon"]);
+        command.args(args);
+        self.spawn_as(command)
+    }
+
+    /// The same in a name space of its own, in which the data directory (that exists) is a file system of so
+    /// many MiB.
+    pub(crate) fn spawn_on_small_disk(&self, mib: u32, args: &[&str]) -> Daemon {
+        let script =
+            format!("mount -t tmpfs -o size={mib}m,mode=700 none \"$1\" && shift && exec \"$@\"");
+        let inner = self.command(&["daemon"]);
+        let mut command = Command::new("unshare");
+        command
+            .args(["-rm", "sh", "-c", &script, "sh"])
+            .arg(self.data())
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .args(args)
+            .stdin(Stdio::null())
+            .current_dir(self.folder.path());
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        self.spawn_as(command)
+    }
+
+    fn spawn_as(&self, mut command: Command) -> Daemon {
         let out = self.path("daemon.out");
         let err = self.path("daemon.err");
-        let process = self
-            .command(&["daemon"])
-            .args(args)
+        let process = command
             .stdout(File::create(&out).unwrap())
             .stderr(
                 File::options()
@@ -310,6 +338,15 @@ impl Daemon {
         connect(&Address::Socket(self.socket.clone()))
             .await
             .unwrap()
+    }
+
+    /// A client of a daemon that was not waited for and sees its data directory under another name.
+    pub(crate) async fn client_within(&self, data: &Path) -> Client {
+        let socket = data.join("daemon.sock");
+        eventually("the daemon answers", async || {
+            connect(&Address::Socket(socket.clone())).await.ok()
+        })
+        .await
     }
 
     /// SIGKILL: no handler runs, nothing is flushed.
