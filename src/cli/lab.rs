@@ -1,5 +1,7 @@
 //! `apprentice lab`
 
+mod bench;
+mod experiment;
 mod graph;
 mod study;
 
@@ -11,19 +13,15 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 
+use self::bench::{bench_of, sources_of};
 use super::output::{complain, say, say_json, table};
 use crate::apprentice::{Carry, SavedApprentice};
-use crate::archive::Archive;
 use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::clock::{Clock, SystemClock};
 use crate::crawl::{StartFrom, StartSpec};
-use crate::critic::examples::{learn, read_table};
-use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
-use crate::lab::report::{self, Sources, Summary};
-use crate::lab::{
-    Begin, Bench, ContestSpec, Crawler, Labels, SEEDS_A_SET, Start, run as run_contest,
-};
-use crate::taxonomy::ExampleTable;
+use crate::lab::experiment::BenchFiles;
+use crate::lab::report::{self, Summary};
+use crate::lab::{Begin, ContestSpec, Crawler, SEEDS_A_SET, Start, run as run_contest};
 use crate::text::unknown_name;
 use crate::url::CanonicalUrl;
 
@@ -32,6 +30,8 @@ use crate::url::CanonicalUrl;
 pub(super) enum Command {
     /// Replay an archived web with several crawlers side by side
     Run(Box<Args>),
+    /// Make all runs that a file describes, several at once; goes on where it was stopped
+    Experiment(experiment::Args),
     /// Make the studies of the paper on an archived web: tables, CSV and pictures
     Study(Box<study::StudyArgs>),
     /// Crawl graphs: the crawlers and measures of HT 2014
@@ -142,6 +142,17 @@ pub(super) struct Args {
 }
 
 impl Args {
+    /// The files that were named.
+    fn files(&self) -> BenchFiles {
+        BenchFiles {
+            archive: self.archive.clone(),
+            examples: self.examples.clone(),
+            critic: self.critic.clone(),
+            labels: self.labels.clone(),
+            exclude: self.exclude.clone(),
+        }
+    }
+
     /// Where to; `study --list` alone goes without.
     fn out(&self) -> anyhow::Result<&Path> {
         self.out.as_deref().context("give a folder with --out DIR")
@@ -155,8 +166,13 @@ enum WorldArg {
 }
 
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let stop = match &command {
+        Command::Experiment(_) => experiment::stop_when_told(),
+        _ => Arc::default(),
+    };
     tokio::task::spawn_blocking(move || match command {
         Command::Run(args) => compare(&args),
+        Command::Experiment(args) => experiment::run(&args, &stop),
         Command::Study(args) => study::run(&args),
         Command::Graph(command) => graph::run(&command),
     })
@@ -166,7 +182,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
 fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let clock = SystemClock::new();
     let spec = spec_of(args, "breadth-first,baseline")?;
-    let bench = bench_of(args, &clock)?;
+    let bench = bench_of(&args.files(), &clock)?;
     let started = clock.now();
     let entries = run_contest(&bench, &spec, &|entry| {
         tracing::info!(
@@ -178,7 +194,7 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         );
     })?;
     let seconds = clock.now().since(started).as_secs_f64();
-    let sources = sources_of(args, bench.model.version());
+    let sources = sources_of(&args.files(), bench.model.version());
     let summary = Summary::of(&spec, &sources, &entries);
     report::write(args.out()?, &spec, &summary, &entries)?;
     let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
@@ -193,46 +209,6 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         say(&render(&summary))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The archive, the critic and the labels that were named.
-fn bench_of(args: &Args, clock: &SystemClock) -> anyhow::Result<Bench> {
-    let archive = Arc::new(super::archive::open(&args.archive)?);
-    let model = match (&args.critic, &args.examples) {
-        (Some(path), _) => CriticModel::open_or_general(path)?,
-        (None, Some(table)) => train(table, &archive, clock)?,
-        (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
-    };
-    let labels = args.labels.as_deref().map(Labels::open).transpose()?;
-    let mut trained_on = Bench::examples_of(&model);
-    if let Some(path) = &args.exclude {
-        let examples = ExampleTable::open(path)?.examples;
-        let urls = examples
-            .iter()
-            .filter_map(|row| CanonicalUrl::parse(&row.url).ok());
-        trained_on.extend(urls.map(|url| url.id()));
-    }
-    Ok(Bench {
-        archive,
-        model: Arc::new(model),
-        labels: labels.map(Arc::new),
-        trained_on: Arc::new(trained_on),
-    })
-}
-
-/// The files by their names alone: a report is handed to others.
-fn sources_of(args: &Args, critic_version: u64) -> Sources {
-    let name = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
-    let critic = args.critic.as_ref().or(args.examples.as_ref());
-    Sources {
-        archive: args.archive.iter().map(name).collect(),
-        critic: critic.map(name).unwrap_or_default(),
-        critic_version,
-        labels: args.labels.as_ref().map(name),
-    }
 }
 
 fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
@@ -301,38 +277,16 @@ fn crawler(name: &str, flag: &str) -> anyhow::Result<Crawler> {
 }
 
 fn start_of(words: &[String]) -> anyhow::Result<Start> {
-    match words {
-        [word] if word == "examples" => Ok(Start::Examples),
-        [word] if word == "far" => Ok(Start::Far),
-        [word] if word == "labelled" => Ok(Start::Labelled),
-        urls => {
-            let urls = urls.iter().map(|url| {
-                CanonicalUrl::parse(url).with_context(|| {
-                    format!("--start {url:?}: use examples, labelled, far, or URLs")
-                })
-            });
-            Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
-        }
+    if let [word] = words
+        && let Ok(start) = Start::from_name(word)
+    {
+        return Ok(start);
     }
-}
-
-fn train(table: &Path, archive: &Archive, clock: &SystemClock) -> anyhow::Result<CriticModel> {
-    let mut trainer = Trainer::new(TrainParams::default())?;
-    let table = ExampleTable::open(table)?;
-    read_table(&table, Some(archive), |example| {
-        learn(&mut trainer, &example)
-    })?;
-    let model = trainer.ready()?.train(Origin {
-        trained_at: clock.now(),
-        notes: "apprentice lab run".to_owned(),
-        sources: Vec::new(),
-        version: 1,
-    })?;
-    tracing::info!(
-        held_out_accuracy = model.training().held_out.accuracy().value,
-        "critic trained"
-    );
-    Ok(model)
+    let urls = words.iter().map(|url| {
+        CanonicalUrl::parse(url)
+            .with_context(|| format!("--start {url:?}: use examples, labelled, far, or URLs"))
+    });
+    Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
 }
 
 fn render(summary: &Summary) -> String {

@@ -2,19 +2,26 @@
 
 mod contest;
 mod crawler;
+pub mod experiment;
 pub mod graph;
 mod labels;
 mod replay;
 pub mod report;
+mod runs;
 mod shelf;
+mod sources;
 mod start;
 pub mod study;
 pub mod toyweb;
 
-pub use contest::{Begin, Bench, ContestError, ContestSpec, SEEDS_A_SET, run};
+pub use contest::{
+    Begin, Bench, ContestError, ContestSpec, Held, SEEDS_A_SET, Setting, Watch, run, run_all,
+};
 pub use crawler::Crawler;
 pub use labels::{Labels, LabelsError, TableJudge};
 pub use replay::{Entry, Fetched};
 pub use report::{ReportError, Summary};
+pub use runs::{RunFolder, RunFolderError};
 pub use shelf::ArchiveShelf;
+pub use sources::{DigestError, Digests};
 pub use start::Start;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use prost::Message;
 
@@ -13,7 +14,7 @@ use super::labels::TableJudge;
 use super::shelf::ArchiveShelf;
 use crate::apprentice::{LinkScorer, SavedApprentice};
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
-use crate::clock::{SimulatedClock, Timestamp};
+use crate::clock::{Clock, SimulatedClock, SystemClock, Timestamp};
 use crate::crawl::{Engine, EngineParts, Judge, Learned, Pace, RobotsPolicy, SEED_PRIORITY, World};
 use crate::critic::BayesJudge;
 use crate::fetch::ReplaySource;
@@ -43,6 +44,8 @@ pub struct Entry {
     pub reason: String,
     /// How its learners have predicted.
     pub learned: Learned,
+    /// How long the replay took by the clock on the wall: the one thing that no two runs have in common.
+    pub took: Duration,
 }
 
 /// One fetch that counts.
@@ -218,7 +221,33 @@ impl Replayed {
 
 /// Replays a job.
 pub(super) fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, ContestError> {
-    entry(world, job, &crawl(world, spec, job, None)?)
+    let clock = SystemClock::new();
+    let started = clock.now();
+    let replayed = crawl(world, spec, job, None)?;
+    let took = clock.now().since(started);
+    Ok(Entry {
+        took,
+        ..entry(world, job, &replayed)?
+    })
+}
+
+/// All that the outcome of a job depends on.
+pub(super) fn run_key(world: &Bench, spec: &ContestSpec, job: &Job) -> serde_json::Value {
+    let raw = raw_spec(spec, job);
+    let seeds = job.seeds.iter().map(CanonicalUrl::as_str);
+    let begin = spec.begin.as_ref().filter(|_| job.crawler.order().learns());
+    serde_json::json!({
+        "program": env!("CARGO_PKG_VERSION"),
+        "sources": world.digests,
+        "crawler": job.crawler.name(),
+        "spec": raw,
+        "begin": begin.map(|begin| format!("{} {:?}", begin.name, begin.told)),
+        "without": spec.without,
+        "seed_set": job.seed_set,
+        "seeds": seeds.collect::<Vec<_>>(),
+        "within": job.fence.as_ref().map(|fence| fence.crawler().name()),
+        "closed_world": spec.closed_world,
+    })
 }
 
 /// What became of a job.
@@ -236,6 +265,7 @@ pub(super) fn entry(world: &Bench, job: &Job, replayed: &Replayed) -> Result<Ent
         fetched,
         reason: replayed.reason.clone(),
         learned: replayed.learned.clone(),
+        took: Duration::ZERO,
     })
 }
 

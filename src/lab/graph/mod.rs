@@ -31,7 +31,7 @@ mod wikispeedia;
 
 pub use archive::{ArchiveGraphError, Worth, read_archive};
 pub use bandit::{Bandit, Policy};
-pub use contest::{GraphContest, GraphContestError, GraphEntry, run};
+pub use contest::{GraphContest, GraphContestError, GraphEntry, GraphWatch, run, run_kept};
 pub use crawl::{Settings, Steering, Trace, crawl, crawl_with};
 pub use estimator::Estimator;
 pub use generate::{GraphParams, GraphParamsError, generate};

@@ -1,0 +1,145 @@
+//! `apprentice lab experiment` on an archive of the generated web.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::SHELF;
+
+/// Writes the experiment beside the archive and runs it into `out`.
+fn experiment(text: &str, out: &Path, more: &[&str]) -> Output {
+    let file = SHELF.dir.path().join(format!(
+        "{}.toml",
+        out.file_name().unwrap().to_string_lossy()
+    ));
+    std::fs::write(&file, text.replace("TOPIC", &SHELF.topic)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
+    command.args(["lab", "experiment"]).arg(file);
+    command.arg("--out").arg(out).args(more);
+    command.output().unwrap()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn out_dir() -> std::path::PathBuf {
+    tempfile::tempdir_in(SHELF.dir.path()).unwrap().keep()
+}
+
+fn files(dir: &Path) -> Vec<std::path::PathBuf> {
+    let files = std::fs::read_dir(dir).unwrap().flatten();
+    let mut files: Vec<_> = files.map(|file| file.path()).collect();
+    files.sort();
+    files
+}
+
+const NEAR: &str = "
+topics = ['TOPIC']
+crawlers = ['breadth-first', 'baseline', 'ftrl', 'oracle']
+budget = 60
+seed_sets = 2
+[world]
+archive = ['web.warc.gz']
+examples = 'examples.csv'
+labels = 'labels.csv'
+";
+
+#[test]
+fn an_experiment_gives_the_curves_of_a_run_whatever_the_workers() {
+    let run = SHELF.compare(
+        "--labels labels.csv --crawlers breadth-first,baseline,ftrl,oracle --budget 60 --seed-sets 2",
+    );
+    for workers in ["1", "3"] {
+        let out = out_dir();
+        let output = experiment(NEAR, &out, &["--workers", workers]);
+        assert!(output.status.success(), "{}", words(&output));
+        let curves = std::fs::read(out.join("curves.csv")).unwrap();
+        assert!(curves == run.curves(), "{workers} workers");
+        let summary = |dir: &Path| std::fs::read_to_string(dir.join("summary.json")).unwrap();
+        assert_eq!(summary(&out), summary(&run.out));
+    }
+}
+
+#[test]
+fn what_is_missing_is_run_and_what_is_there_is_not() {
+    let out = out_dir();
+    assert!(experiment(NEAR, &out, &[]).status.success());
+    let outputs = ["curves.csv", "summary.json"].map(|name| out.join(name));
+    let before = outputs.clone().map(|path| std::fs::read(path).unwrap());
+    let runs = files(&out.join("runs"));
+    assert_eq!(runs.len(), 8);
+    // One is lost, one was cut in the middle of writing, one is of a crash.
+    std::fs::remove_file(&runs[0]).unwrap();
+    let text = std::fs::read(&runs[1]).unwrap();
+    std::fs::write(&runs[1], &text[..text.len() / 2]).unwrap();
+    std::fs::write(out.join("runs/x.part"), "half").unwrap();
+    let partial = experiment(NEAR, &out, &["--report-only"]);
+    assert!(partial.status.success());
+    assert!(
+        words(&partial).contains("2 runs are missing"),
+        "{}",
+        words(&partial)
+    );
+    let again = experiment(NEAR, &out, &[]);
+    assert!(
+        words(&again).contains("6 of 8 crawls were made before"),
+        "{}",
+        words(&again)
+    );
+    let after = outputs.map(|path| std::fs::read(path).unwrap());
+    assert!(before == after);
+}
+
+#[test]
+fn a_changed_experiment_is_told_and_takes_over_what_is_the_same() {
+    let out = out_dir();
+    assert!(experiment(NEAR, &out, &[]).status.success());
+    let fewer = NEAR
+        .replace("'ftrl', ", "")
+        .replace("budget = 60", "budget = 60\nstarts = ['examples', 'far']");
+    let output = experiment(&fewer, &out, &[]);
+    let said = words(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("has changed") && said.contains("crawlers, starts"),
+        "{said}"
+    );
+    assert!(said.contains("6 of 12 crawls were made before"), "{said}");
+    for setting in ["examples", "far"] {
+        assert!(out.join(setting).join("curves.csv").exists(), "{setting}");
+    }
+}
+
+#[test]
+fn a_graph_is_an_experiment_as_well() {
+    let text = "crawlers = ['bfs', 'fl_ne']\nbudget = 50\nseed_sets = 2\n[graph]\ngenerate = [1]\ngenerate_nodes = 500";
+    let out = out_dir();
+    let first = experiment(text, &out, &[]);
+    assert!(first.status.success(), "{}", words(&first));
+    let scores = std::fs::read(out.join("scores.csv")).unwrap();
+    let again = experiment(text, &out, &["--workers", "1"]);
+    assert!(
+        words(&again).contains("6 of 6 crawls were made before"),
+        "{}",
+        words(&again)
+    );
+    assert!(scores == std::fs::read(out.join("scores.csv")).unwrap());
+}
+
+#[test]
+fn a_wrong_experiment_is_refused_in_one_line() {
+    for (text, expected) in [
+        (
+            NEAR.replace("'ftrl'", "'ftlr'"),
+            "line 3: crawlers: no crawler `ftlr`",
+        ),
+        (NEAR.replace("TOPIC", "nothing"), "nothing"),
+        (NEAR.replace("web.warc.gz", "no.warc.gz"), "no.warc.gz"),
+    ] {
+        let output = experiment(&text, &out_dir(), &[]);
+        let said = words(&output);
+        assert!(!output.status.success());
+        assert!(said.contains(expected), "{said:?} lacks {expected:?}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+}
