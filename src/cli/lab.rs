@@ -3,6 +3,7 @@
 mod bench;
 mod experiment;
 mod graph;
+mod publish;
 mod study;
 
 use std::path::{Path, PathBuf};
@@ -14,14 +15,17 @@ use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 
 use self::bench::{bench_of, sources_of};
+use self::publish::{Told, publish};
 use super::output::{complain, say, say_json, table};
 use crate::apprentice::{Carry, SavedApprentice};
 use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::clock::{Clock, SystemClock};
 use crate::crawl::{StartFrom, StartSpec};
-use crate::lab::experiment::BenchFiles;
+use crate::lab::experiment::{BenchFiles, usual_checkpoints, usual_reference};
 use crate::lab::report::{self, Summary};
-use crate::lab::{Begin, ContestSpec, Crawler, SEEDS_A_SET, Start, run as run_contest};
+use crate::lab::{
+    Begin, ContestSpec, Crawler, Held, SEEDS_A_SET, Setting, Start, run as run_contest,
+};
 use crate::text::unknown_name;
 use crate::url::CanonicalUrl;
 
@@ -121,7 +125,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
 
-    /// Folder for curves.csv, summary.json and a picture for each topic
+    /// Folder for curves.csv, summary.json, measures.csv, paired.csv, a picture for each topic and report.html
     #[arg(long, value_name = "DIR", required = true)]
     out: Option<PathBuf>,
 
@@ -195,8 +199,29 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     let seconds = clock.now().since(started).as_secs_f64();
     let sources = sources_of(&args.files(), bench.model.version());
-    let summary = Summary::of(&spec, &sources, &entries);
-    report::write(args.out()?, &spec, &summary, &entries)?;
+    let names: Vec<String> = spec
+        .crawlers
+        .iter()
+        .map(|one| one.name().into_owned())
+        .collect();
+    let told = Told {
+        title: &format!("{} on {}", names.join(", "), sources.archive.join(", ")),
+        spec: None,
+        sources: &sources,
+        digests: &bench.digests,
+        checkpoints: &usual_checkpoints(spec.budget),
+        against: &usual_reference(&names),
+    };
+    let held = Held {
+        entries,
+        missing: 0,
+    };
+    let setting = Setting {
+        name: "run".to_owned(),
+        spec,
+    };
+    let mut summaries = publish(args.out()?, &told, &[setting], &[held])?;
+    let summary = summaries.pop().context("a contest has a summary")?;
     let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
     complain(&format!(
         "{fetched} fetches in {seconds:.1} s, {:.0} a second; curves and pictures are in {}",

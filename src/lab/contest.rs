@@ -284,6 +284,7 @@ fn jobs_from(
                 topic: topic.clone(),
                 seed_set,
                 seeds: seeds.clone(),
+                targets: Vec::new(),
                 judge: Arc::clone(&judge),
                 fence: fence.clone().filter(|fence| fence.crawler() != *crawler),
             }));

@@ -4,7 +4,10 @@ mod contest;
 mod crawler;
 pub mod experiment;
 pub mod graph;
+mod html;
 mod labels;
+pub mod measures;
+mod page;
 mod replay;
 pub mod report;
 mod runs;
@@ -19,6 +22,7 @@ pub use contest::{
 };
 pub use crawler::Crawler;
 pub use labels::{Labels, LabelsError, TableJudge};
+pub use page::{About, Shown, contest_page, write_page};
 pub use replay::{Entry, Fetched};
 pub use report::{ReportError, Summary};
 pub use runs::{RunFolder, RunFolderError};

@@ -34,6 +34,8 @@ pub struct Entry {
     pub seed_set: u32,
     /// Its seeds.
     pub seeds: Vec<CanonicalUrl>,
+    /// The pages that it is to find, if it is after certain ones, sorted.
+    pub targets: Vec<UrlId>,
     /// L(n) by the critic that guided it.
     pub by_critic: LossCurve,
     /// L(n) by the labels.
@@ -77,6 +79,17 @@ impl Entry {
         (count, loss)
     }
 
+    /// The share of its targets among the first `n` fetches; `None` if it has no targets.
+    pub fn target_recall(&self, n: u64) -> Option<f64> {
+        if self.targets.is_empty() {
+            return None;
+        }
+        let first = self.first(n);
+        let hits = first.filter(|(one, _)| self.targets.binary_search(&one.url).is_ok());
+        let found: BTreeSet<UrlId> = hits.map(|(one, _)| one.url).collect();
+        Some(found.len() as f64 / self.targets.len() as f64)
+    }
+
     /// What the first `n` fetches lost if copies count as lost.
     pub fn loss_distinct(&self, n: u64) -> f64 {
         let first = self.first(n);
@@ -107,6 +120,7 @@ pub(super) struct Job {
     pub(super) topic: String,
     pub(super) seed_set: u32,
     pub(super) seeds: Vec<CanonicalUrl>,
+    pub(super) targets: Vec<UrlId>,
     pub(super) judge: Arc<BayesJudge>,
     pub(super) fence: Option<Arc<Fence>>,
 }
@@ -144,6 +158,7 @@ impl Fence {
             topic: job.topic.clone(),
             seed_set: job.seed_set,
             seeds: job.seeds.clone(),
+            targets: Vec::new(),
             judge: Arc::clone(&job.judge),
             fence: None,
         };
@@ -260,6 +275,7 @@ pub(super) fn entry(world: &Bench, job: &Job, replayed: &Replayed) -> Result<Ent
         topic: job.topic.clone(),
         seed_set: job.seed_set,
         seeds: job.seeds.clone(),
+        targets: job.targets.clone(),
         by_critic: replayed.curve.clone(),
         by_judge,
         fetched,

@@ -113,7 +113,8 @@ pub struct MeanOf {
 }
 
 impl MeanOf {
-    fn of(values: &[f64]) -> Option<Self> {
+    /// Of these; `None` of none.
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
         let first = *values.first()?;
         Some(Self {
             mean: values.iter().sum::<f64>() / values.len() as f64,

@@ -13,13 +13,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::bench::{bench_of, sources_of};
 use super::graph::{self, graphs_of};
+use super::publish::{Told, publish, publish_graphs};
 use super::render;
 use crate::cli::exit::FAILED;
 use crate::cli::output::{complain, say};
 use crate::clock::SystemClock;
 use crate::lab::experiment::{BenchFiles, Experiment, GraphFiles, Subject, changes};
 use crate::lab::graph::{GraphContest, GraphWatch, global_scores, run_kept, write};
-use crate::lab::report::{self, Summary};
 use crate::lab::{RunFolder, Setting, Watch, run_all};
 
 /// The file that an experiment's folder was last used with.
@@ -72,8 +72,10 @@ pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     };
     let missing = match &experiment.on {
         Subject::Archive {
-            files, settings, ..
-        } => around.archive(files, settings)?,
+            files,
+            settings,
+            against,
+        } => around.archive(files, settings, against)?,
         Subject::Graphs { files, contest, .. } => around.graphs(files, contest)?,
     };
     if missing == 0 {
@@ -90,7 +92,12 @@ pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
 
 impl Around<'_> {
     /// Runs contests on an archive and reports; how many runs are missing.
-    fn archive(&self, files: &BenchFiles, settings: &[Setting]) -> anyhow::Result<usize> {
+    fn archive(
+        &self,
+        files: &BenchFiles,
+        settings: &[Setting],
+        against: &str,
+    ) -> anyhow::Result<usize> {
         let bench = bench_of(files, &SystemClock::new())?;
         let bar = bar();
         let held = run_all(
@@ -107,25 +114,22 @@ impl Around<'_> {
         bar.finish_and_clear();
         let held = held?;
         let sources = sources_of(files, bench.model.version());
-        for (setting, held) in settings.iter().zip(&held) {
-            let summary = Summary::of(&setting.spec, &sources, &held.entries);
-            let dir = self.dir_of(setting, settings.len());
-            report::write(&dir, &setting.spec, &summary, &held.entries)?;
+        let told = Told {
+            title: &self.experiment.title,
+            spec: Some(&self.experiment.text),
+            sources: &sources,
+            digests: &bench.digests,
+            checkpoints: &self.experiment.checkpoints,
+            against,
+        };
+        let summaries = publish(&self.args.out, &told, settings, &held)?;
+        for (setting, summary) in settings.iter().zip(&summaries) {
             if settings.len() > 1 {
                 say(&setting.name)?;
             }
-            say(&render(&summary))?;
+            say(&render(summary))?;
         }
         Ok(held.iter().map(|held| held.missing).sum())
-    }
-
-    /// One contest has the folder to itself, several have a folder each.
-    fn dir_of(&self, setting: &Setting, settings: usize) -> PathBuf {
-        if settings > 1 {
-            self.args.out.join(&setting.name)
-        } else {
-            self.args.out.clone()
-        }
     }
 
     /// Runs contests on graphs and reports; how many runs are missing.
@@ -148,6 +152,13 @@ impl Around<'_> {
         let summary = global_scores(&contest, &entries);
         write(&self.args.out, &contest, &summary, &entries)
             .with_context(|| format!("--out {}", self.args.out.display()))?;
+        let named = graphs.iter().map(|(name, graph)| {
+            let size = format!("{name}: {} nodes, {} edges", graph.nodes(), graph.edges());
+            ("graph".to_owned(), size)
+        });
+        let named = named.collect();
+        let out = &self.args.out;
+        publish_graphs(out, self.experiment, named, &contest, &entries, missing)?;
         say(&graph::render(&summary))?;
         Ok(missing)
     }

@@ -20,6 +20,13 @@ const CHECKPOINTS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000, 1
 /// Seeds of a crawl of a graph, as in HT 2014.
 const GRAPH_SEEDS: u64 = 50;
 
+/// Fetches after which crawls of `budget` are compared where nobody says: the budget is the last.
+pub fn usual_checkpoints(budget: u64) -> Vec<u64> {
+    let mut usual: Vec<u64> = CHECKPOINTS.into_iter().filter(|n| *n < budget).collect();
+    usual.push(budget);
+    usual
+}
+
 /// The fields that there are.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -277,9 +284,7 @@ impl Given<'_> {
     fn checkpoints(&self) -> Result<Vec<u64>, Wrong> {
         let budget = self.budget()?;
         let Some(told) = &self.file.checkpoints else {
-            let mut usual: Vec<u64> = CHECKPOINTS.into_iter().filter(|n| *n < budget).collect();
-            usual.push(budget);
-            return Ok(usual);
+            return Ok(usual_checkpoints(budget));
         };
         let mut points = Vec::new();
         for point in told {

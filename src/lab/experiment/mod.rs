@@ -12,6 +12,7 @@ use super::contest::{ContestSpec, Setting};
 use super::graph::{GraphContest, GraphCrawler};
 
 pub use change::changes;
+pub use file::usual_checkpoints;
 pub use wrong::ExperimentError;
 
 /// An experiment as its file describes it. Paths in it are relative to the file.
@@ -155,7 +156,7 @@ impl Experiment {
 }
 
 /// The crawler that others are compared with where nobody says: the baseline, or else the first.
-fn usual_reference(names: &[String]) -> String {
+pub fn usual_reference(names: &[String]) -> String {
     let baseline = names.iter().find(|name| *name == "baseline");
     let oracle = GraphCrawler::oracle();
     let first = names.iter().find(|name| *name != oracle.label());

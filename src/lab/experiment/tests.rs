@@ -104,7 +104,7 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
             told("budget = 0"),
             "line 2: budget: 0 is not 1 to 100000000",
         ),
-        (told("starts = ['fra']"), "did you mean `far`?"),
+        (told("starts = ['exampels']"), "did you mean `examples`?"),
         (told("starts = ['fra']"), "line 2: starts: no start"),
         (told("worlds = ['flat']"), "line 2: worlds: no world"),
         (

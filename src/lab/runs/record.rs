@@ -125,6 +125,7 @@ impl RunRecord {
             topic: job.topic.clone(),
             seed_set: job.seed_set,
             seeds: job.seeds.clone(),
+            targets: job.targets.clone(),
             by_critic,
             by_judge,
             fetched: fetched.collect(),
