@@ -24,7 +24,7 @@ use crate::crawl::{StartFrom, StartSpec};
 use crate::lab::experiment::{BenchFiles, usual_checkpoints, usual_reference};
 use crate::lab::report::{self, Summary};
 use crate::lab::{
-    Begin, ContestSpec, Crawler, Held, SEEDS_A_SET, Setting, Start, run as run_contest,
+    Begin, ContestSpec, Crawler, Held, Keywords, SEEDS_A_SET, Setting, Start, run as run_contest,
 };
 use crate::text::unknown_name;
 use crate::url::CanonicalUrl;
@@ -70,11 +70,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "TOPIC", num_args = 1..)]
     without: Vec<String>,
 
-    /// Crawlers: baseline, baseline-first, breadth-first, nb, ftrl, auto, and oracle (greedy by the labels); those but
-    /// the last also steered, as in `best-n-first:16` or `nb+altered-greedy:0.8:0.2`
+    /// Crawlers: baseline, baseline-first, breadth-first, random, nb, ftrl, auto, cosine (of keywords and page), shark or
+    /// shark:DELTA:BETA:GAMMA, and oracle (greedy by the labels); most also steered and bounded, as in `best-n-first:16`,
+    /// `nb+altered-greedy:0.8:0.2` or `cosine+best-n-first:64+buffer:256`
     /// [default: breadth-first,baseline; of a study: baseline,ftrl]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     crawlers: Vec<String>,
+
+    /// What `cosine` and `shark` go by: critic (the words by which it tells the topic best) or name (the words
+    /// of the topic's name)
+    #[arg(long, value_name = "critic|name", default_value = "critic", value_parser = Keywords::from_name)]
+    keywords: Keywords,
 
     /// The other crawlers may fetch only what this one fetched from the same seeds (recall study)
     #[arg(long, value_name = "CRAWLER")]
@@ -255,6 +261,7 @@ fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
         without: args.without.clone(),
         budget: args.budget,
         seed_sets: args.seed_sets,
+        keywords: args.keywords,
         start: start_of(&args.start)?,
         start_pages: args.start_pages,
         within: within.map(|name| crawler(name, "--within")).transpose()?,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rand::seq::SliceRandom;
 
+use super::by_words::TopicWords;
 use super::crawler::Crawler;
 use super::labels::{Labels, LabelsError};
 use super::replay::{Entry, Fence, Job, replay, run_key};
@@ -21,6 +22,7 @@ use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::frontier::StoreFailure;
 use crate::proto::v1;
 use crate::taxonomy::{Focus, FocusError};
+use crate::text::unknown_name;
 use crate::url::{CanonicalUrl, UrlId};
 
 /// Seeds drawn for each seed set, unless told otherwise.
@@ -43,6 +45,8 @@ pub struct ContestSpec {
     pub budget: u64,
     /// Sets of seeds, a topic.
     pub seed_sets: u32,
+    /// What the topics' keywords are, for crawlers that go by them.
+    pub keywords: Keywords,
     /// Where crawls start.
     pub start: Start,
     /// Seeds drawn for each seed set, where they are drawn.
@@ -61,6 +65,40 @@ pub struct ContestSpec {
     pub seed: u64,
     /// Crawls replayed at once; leaves no trace in the results.
     pub workers: usize,
+}
+
+/// Where the keywords of a topic come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keywords {
+    /// The words by which the critic tells it from the rest.
+    #[default]
+    Critic,
+    /// The words of its name, all of its path, as in the exploration paper.
+    Name,
+}
+
+impl Keywords {
+    const NAMES: [&'static str; 2] = ["critic", "name"];
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// Lists the names that there are.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        match name {
+            "critic" => Ok(Self::Critic),
+            "name" => Ok(Self::Name),
+            _ => Err(format!("no source {}", unknown_name(name, &Self::NAMES))),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Critic => "critic",
+            Self::Name => "name",
+        }
+    }
 }
 
 /// A saved apprentice for the crawls of a contest to begin with.
@@ -276,6 +314,8 @@ fn jobs_from(
             None => starts(world, spec, topic, &focus, judge.as_ref())?,
         };
         places.insert(place, starts.clone());
+        let words = TopicWords::of(spec.keywords, topic, &focus, &world.model)?;
+        let words = Arc::new(words);
         for seed_set in 0..spec.seed_sets {
             let seeds = seeds(spec, topic, &starts, seed_set);
             let fence = spec.within.map(|crawler| Arc::new(Fence::new(crawler)));
@@ -286,6 +326,7 @@ fn jobs_from(
                 seeds: seeds.clone(),
                 targets: Vec::new(),
                 judge: Arc::clone(&judge),
+                words: Arc::clone(&words),
                 fence: fence.clone().filter(|fence| fence.crawler() != *crawler),
             }));
         }

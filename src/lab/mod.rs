@@ -1,5 +1,6 @@
 //! Would another crawler have done better? Archives replayed, crawlers side by side, reports.
 
+mod by_words;
 mod contest;
 mod crawler;
 pub mod experiment;
@@ -17,10 +18,12 @@ mod start;
 pub mod study;
 pub mod toyweb;
 
+pub use by_words::SharkParams;
 pub use contest::{
-    Begin, Bench, ContestError, ContestSpec, Held, SEEDS_A_SET, Setting, Watch, run, run_all,
+    Begin, Bench, ContestError, ContestSpec, Held, Keywords, SEEDS_A_SET, Setting, Watch, run,
+    run_all,
 };
-pub use crawler::Crawler;
+pub use crawler::{Crawler, Guide};
 pub use labels::{Labels, LabelsError, TableJudge};
 pub use page::{About, Shown, contest_page, write_page};
 pub use replay::{Entry, Fetched};

@@ -434,7 +434,10 @@ fn decimal(value: Option<f64>, digits: usize) -> String {
 }
 
 fn percent(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| format!("{:.0} %", 100.0 * value))
+    // Adding 0 makes a zero of -0.
+    value.map_or("-".to_owned(), |value| {
+        format!("{:.0} %", (100.0 * value).round() + 0.0)
+    })
 }
 
 fn reach(interval: Option<Interval>) -> String {

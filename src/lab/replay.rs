@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use prost::Message;
 
+use super::by_words::{CosineScorer, SharkScorer, TopicWords};
 use super::contest::{Bench, ContestError, ContestSpec};
-use super::crawler::{Crawler, OracleScorer};
+use super::crawler::{Crawler, Guide, OracleScorer};
 use super::labels::TableJudge;
 use super::shelf::ArchiveShelf;
 use crate::apprentice::{LinkScorer, SavedApprentice};
@@ -122,6 +123,7 @@ pub(super) struct Job {
     pub(super) seeds: Vec<CanonicalUrl>,
     pub(super) targets: Vec<UrlId>,
     pub(super) judge: Arc<BayesJudge>,
+    pub(super) words: Arc<TopicWords>,
     pub(super) fence: Option<Arc<Fence>>,
 }
 
@@ -160,6 +162,7 @@ impl Fence {
             seeds: job.seeds.clone(),
             targets: Vec::new(),
             judge: Arc::clone(&job.judge),
+            words: Arc::clone(&job.words),
             fence: None,
         };
         let asked = crawl(world, spec, &free, None)?.asked()?;
@@ -250,6 +253,7 @@ pub(super) fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Ent
 pub(super) fn run_key(world: &Bench, spec: &ContestSpec, job: &Job) -> serde_json::Value {
     let raw = raw_spec(spec, job);
     let seeds = job.seeds.iter().map(CanonicalUrl::as_str);
+    let words = Some(&job.words.words).filter(|_| job.crawler.needs_words());
     let begin = spec.begin.as_ref().filter(|_| job.crawler.order().learns());
     serde_json::json!({
         "program": env!("CARGO_PKG_VERSION"),
@@ -257,6 +261,7 @@ pub(super) fn run_key(world: &Bench, spec: &ContestSpec, job: &Job) -> serde_jso
         "crawler": job.crawler.name(),
         "spec": raw,
         "begin": begin.map(|begin| format!("{} {:?}", begin.name, begin.told)),
+        "words": words,
         "without": spec.without,
         "seed_set": job.seed_set,
         "seeds": seeds.collect::<Vec<_>>(),
@@ -360,6 +365,15 @@ fn begins_with(
 fn scorer_of(world: &Bench, job: &Job) -> Result<Option<Box<dyn LinkScorer>>, ContestError> {
     match job.crawler {
         Crawler::Order(..) => Ok(None),
+        Crawler::Paper(guide, ..) => {
+            let words = || job.words.as_ref().clone();
+            let scorer: Box<dyn LinkScorer> = match guide {
+                Guide::Cosine => Box::new(CosineScorer(words())),
+                Guide::Shark(params) => Box::new(SharkScorer::new(words(), params)),
+                Guide::Random | Guide::Order(_) => return Ok(None),
+            };
+            Ok(Some(scorer))
+        }
         Crawler::Oracle => {
             let labels = world.labels.as_ref().ok_or(ContestError::NoOracle)?;
             Ok(Some(Box::new(OracleScorer::new(labels, &job.topic)?)))
@@ -405,6 +419,7 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         limits: Some(v1::Limits {
             in_flight_max: spec.in_flight,
             delay_ms_min: Some(u64::try_from(spec.delay.as_millis()).unwrap_or(u64::MAX)),
+            links_waiting_max: job.crawler.buffer(),
             ..Default::default()
         }),
         ..Default::default()

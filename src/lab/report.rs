@@ -162,7 +162,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
         Start::Urls(urls) => urls.iter().map(|url| url.as_str().to_owned()).collect(),
     };
     let start: serde_json::Value = start;
-    serde_json::json!({
+    let mut json = serde_json::json!({
         "crawlers": spec.crawlers.iter().map(|order| order.name()).collect::<Vec<_>>(),
         "apprentice": spec.apprentice,
         "topics": spec.topics,
@@ -177,7 +177,12 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
         "delay_ms": spec.delay.as_millis(),
         "seed": spec.seed,
         "sources": sources,
-    })
+    });
+    // Said only where it matters.
+    if spec.crawlers.iter().any(|crawler| crawler.needs_words()) {
+        json["keywords"] = spec.keywords.name().into();
+    }
+    json
 }
 
 fn summary_of(entry: &Entry) -> EntrySummary {

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::wrong::Wrong;
 use super::{BenchFiles, Experiment, GraphFiles, Subject, settings, usual_reference};
-use crate::lab::SEEDS_A_SET;
+use crate::lab::contest::{Keywords, SEEDS_A_SET};
 use crate::lab::crawler::Crawler;
 use crate::lab::graph::{GraphContest, GraphCrawler};
 use crate::proto::v1;
@@ -37,6 +37,7 @@ pub(super) struct File {
     pub(super) topics: Option<Vec<String>>,
     pub(super) without: Option<Vec<String>>,
     crawlers: Option<Vec<Spanned<String>>>,
+    keywords: Option<Spanned<String>>,
     pub(super) starts: Option<Vec<Spanned<StartName>>>,
     start_pages: Option<Spanned<u64>>,
     seed_sets: Option<Spanned<u64>>,
@@ -138,6 +139,7 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
     let idle = [
         ("topics", file.topics.is_some()),
         ("without", file.without.is_some()),
+        ("keywords", file.keywords.is_some()),
         ("starts", file.starts.is_some()),
         ("within", file.within.is_some()),
         ("worlds", file.worlds.is_some()),
@@ -252,6 +254,14 @@ impl Given<'_> {
     pub(super) fn within(&self) -> Result<Option<Crawler>, Wrong> {
         let name = self.file.within.as_ref();
         name.map(|name| self.crawler(name, "within")).transpose()
+    }
+
+    pub(super) fn keywords(&self) -> Result<Keywords, Wrong> {
+        let Some(name) = &self.file.keywords else {
+            return Ok(Keywords::default());
+        };
+        let keywords = Keywords::from_name(name.get_ref());
+        keywords.map_err(|words| self.wrong(&name.span(), "keywords", words))
     }
 
     fn crawler(&self, name: &Spanned<String>, field: &str) -> Result<Crawler, Wrong> {

@@ -98,6 +98,7 @@ pub(super) fn common(given: &Given<'_>) -> Result<ContestSpec, Wrong> {
         without: file.without.clone().unwrap_or_default(),
         budget: given.budget()?,
         seed_sets: given.seed_sets()?,
+        keywords: given.keywords()?,
         start: Start::Examples,
         start_pages: given.start_pages()?,
         within: given.within()?,

@@ -132,7 +132,10 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
             "topics = ['a']\ncrawlers = ['nb']".to_owned(),
             "line 1: world: on what?",
         ),
-        (told("[graph]\ngenerate = [1]"), "[graph]"),
+        (
+            format!("{WORLD}[graph]\ngenerate = [1]"),
+            "line 8: graph: an experiment is made on a [world] or on a [graph]",
+        ),
         ("x = [".to_owned(), "near.toml, line 1"),
     ] {
         let problem = read(&text).unwrap_err();

@@ -11,10 +11,10 @@ use super::scale::{decades, ticks, written};
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 380.0;
 /// Around the curves: left, right, top, bottom.
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 14.0;
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 26.0;
 const TOP: f64 = 12.0;
-const BOTTOM: f64 = 44.0;
+const BOTTOM: f64 = 52.0;
 /// Colours of the style sheet; beyond them lines are dashed.
 const COLOURS: usize = 8;
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
@@ -86,10 +86,10 @@ impl Figure {
                 @for value in frame.across() {
                     @let x = place(frame.right(value));
                     line.grid x1=(x) x2=(x) y1=(TOP) y2=(bottom) {}
-                    text x=(x) y=(bottom + 17.0) text-anchor="middle" { (written(value)) }
+                    text x=(x) y=(bottom + 20.0) text-anchor="middle" { (written(value)) }
                 }
                 text x=(f64::midpoint(LEFT, right)) y=(HEIGHT - 6.0) text-anchor="middle" { (self.x) }
-                text transform=(format!("translate(13 {}) rotate(-90)", f64::midpoint(TOP, bottom)))
+                text transform=(format!("translate(18 {}) rotate(-90)", f64::midpoint(TOP, bottom)))
                     text-anchor="middle" { (self.y) }
                 @for (at, curve) in self.curves.iter().enumerate() {
                     path class=(format!("curve c{}", at % COLOURS)) data-curve=(at)

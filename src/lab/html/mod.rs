@@ -182,9 +182,9 @@ impl Block {
 impl Table {
     fn render(&self) -> Markup {
         html! {
+            p.caption { (self.caption) }
             div.wide tabindex="0" {
-                table {
-                    caption { (self.caption) }
+                table aria-label=(self.caption) {
                     thead { tr {
                         @for name in &self.head { th scope="col" { (name) } }
                     } }

@@ -60,6 +60,7 @@ for (const plot of document.querySelectorAll(".plot")) {
       hidden.has(index) ? hidden.delete(index) : hidden.add(index);
       button.setAttribute("aria-pressed", String(!hidden.has(index)));
       svg.querySelector(`path[data-curve="${index}"]`).classList.toggle("off", hidden.has(index));
+      if (!reading.hidden) show();
     });
   }
 }
