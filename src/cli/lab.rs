@@ -99,8 +99,9 @@ pub(super) struct Args {
     seed_sets: u32,
 
     /// examples (of the topic), labelled (pages that the labels find relevant, no examples), far (pages two
-    /// links or more before any relevant one), or URLs
-    #[arg(long, value_name = "examples|labelled|far|URL", num_args = 1.., default_values = ["examples"])]
+    /// links or more before any relevant one), neighbours (pages two links before examples, which are the targets
+    /// then), or URLs
+    #[arg(long, value_name = "examples|labelled|far|neighbours|URL", num_args = 1.., default_values = ["examples"])]
     start: Vec<String>,
 
     /// Seeds drawn for each set
@@ -217,6 +218,7 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         digests: &bench.digests,
         checkpoints: &usual_checkpoints(spec.budget),
         against: &usual_reference(&names),
+        ranks: &[],
     };
     let held = Held {
         entries,
@@ -315,8 +317,9 @@ fn start_of(words: &[String]) -> anyhow::Result<Start> {
         return Ok(start);
     }
     let urls = words.iter().map(|url| {
-        CanonicalUrl::parse(url)
-            .with_context(|| format!("--start {url:?}: use examples, labelled, far, or URLs"))
+        CanonicalUrl::parse(url).with_context(|| {
+            format!("--start {url:?}: use examples, labelled, far, neighbours, or URLs")
+        })
     });
     Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
 }

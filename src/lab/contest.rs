@@ -1,8 +1,8 @@
 //! Crawlers side by side, on the same topics and seeds.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rand::seq::SliceRandom;
@@ -10,10 +10,12 @@ use rand::seq::SliceRandom;
 use super::by_words::TopicWords;
 use super::crawler::Crawler;
 use super::labels::{Labels, LabelsError};
+use super::neighbours::{Task, task};
 use super::replay::{Entry, Fence, Job, replay, run_key};
 use super::runs::{RunFolder, RunFolderError, RunRecord, work};
 use super::sources::Digests;
 use super::start::{Start, far_seeds, labelled_seeds};
+use super::web_graph::WebGraph;
 use crate::apprentice::SavedApprentice;
 use crate::archive::Archive;
 use crate::clock::chance;
@@ -156,7 +158,7 @@ pub enum ContestError {
 }
 
 /// What is compared with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Bench {
     /// The archived web.
     pub archive: Arc<Archive>,
@@ -168,9 +170,43 @@ pub struct Bench {
     pub trained_on: Arc<HashSet<UrlId>>,
     /// Which files all of these are.
     pub digests: Digests,
+    /// The links of the archive, once somebody has asked for them.
+    links: Arc<OnceLock<WebGraph>>,
+}
+
+impl std::fmt::Debug for Bench {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bench")
+            .field("digests", &self.digests)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Bench {
+    /// A bench of these.
+    pub fn new(
+        archive: Arc<Archive>,
+        model: Arc<CriticModel>,
+        labels: Option<Arc<Labels>>,
+        trained_on: HashSet<UrlId>,
+        digests: Digests,
+    ) -> Self {
+        Self {
+            archive,
+            model,
+            labels,
+            trained_on: Arc::new(trained_on),
+            digests,
+            links: Arc::default(),
+        }
+    }
+
+    /// The links of the archive; the first to ask has it read, by so many workers.
+    pub(super) fn web(&self, workers: usize) -> &WebGraph {
+        self.links
+            .get_or_init(|| WebGraph::read(&self.archive, workers))
+    }
+
     /// The pages that `model` was trained on, as far as it names them.
     pub fn examples_of(model: &CriticModel) -> HashSet<UrlId> {
         let urls = model
@@ -317,14 +353,14 @@ fn jobs_from(
         let words = TopicWords::of(spec.keywords, topic, &focus, &world.model)?;
         let words = Arc::new(words);
         for seed_set in 0..spec.seed_sets {
-            let seeds = seeds(spec, topic, &starts, seed_set);
+            let Task { seeds, targets } = seeds(world, spec, topic, &starts, seed_set)?;
             let fence = spec.within.map(|crawler| Arc::new(Fence::new(crawler)));
             jobs.extend(spec.crawlers.iter().map(|crawler| Job {
                 crawler: *crawler,
                 topic: topic.clone(),
                 seed_set,
                 seeds: seeds.clone(),
-                targets: Vec::new(),
+                targets: targets.clone(),
                 judge: Arc::clone(&judge),
                 words: Arc::clone(&words),
                 fence: fence.clone().filter(|fence| fence.crawler() != *crawler),
@@ -349,7 +385,7 @@ fn starts(
             }
             return Ok(urls.clone());
         }
-        Start::Examples => {
+        Start::Examples | Start::Neighbours => {
             let examples = world.model.examples_of(focus)?;
             let urls = examples
                 .iter()
@@ -386,19 +422,30 @@ fn starts(
 }
 
 fn seeds(
+    world: &Bench,
     spec: &ContestSpec,
     topic: &str,
     starts: &[CanonicalUrl],
     seed_set: u32,
-) -> Vec<CanonicalUrl> {
+) -> Result<Task, ContestError> {
     let mut seeds = starts.to_vec();
+    let mut luck = chance(spec.seed, &format!("seed set {seed_set} of {topic}"));
     // URLs that were named are all taken, as they stand.
     if !matches!(spec.start, Start::Urls(_)) {
-        seeds.shuffle(&mut chance(
-            spec.seed,
-            &format!("seed set {seed_set} of {topic}"),
-        ));
+        seeds.shuffle(&mut luck);
         seeds.truncate(spec.start_pages);
     }
-    seeds
+    if spec.start != Start::Neighbours {
+        return Ok(Task {
+            seeds,
+            targets: Vec::new(),
+        });
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (web, ranks) = world.web(cores).with_ranks();
+    let found = task(web, ranks, &seeds, spec.start_pages, &mut luck);
+    found.ok_or_else(|| ContestError::NoSeeds {
+        topic: topic.to_owned(),
+        why: "no archived page lies two links before one of its examples".to_owned(),
+    })
 }

@@ -8,7 +8,9 @@ pub mod graph;
 mod html;
 mod labels;
 pub mod measures;
+mod neighbours;
 mod page;
+mod pool_ranks;
 mod replay;
 pub mod report;
 mod runs;
@@ -17,6 +19,7 @@ mod sources;
 mod start;
 pub mod study;
 pub mod toyweb;
+mod web_graph;
 
 pub use by_words::SharkParams;
 pub use contest::{
@@ -26,6 +29,7 @@ pub use contest::{
 pub use crawler::{Crawler, Guide};
 pub use labels::{Labels, LabelsError, TableJudge};
 pub use page::{About, Shown, contest_page, write_page};
+pub use pool_ranks::{PoolRanks, pool_ranks, write_pool_ranks};
 pub use replay::{Entry, Fetched};
 pub use report::{ReportError, Summary};
 pub use runs::{RunFolder, RunFolderError};

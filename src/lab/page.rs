@@ -7,6 +7,7 @@ use std::path::Path;
 use super::contest::{Held, Setting};
 use super::html::{Block, Cell, Curve, Figure, Html, Part, Table, mark_best};
 use super::measures::{Duel, Interval, Measures, OfTopic, Overall, Pace};
+use super::pool_ranks::PoolRanks;
 use super::replay::Entry;
 use super::report::ReportError;
 
@@ -52,6 +53,8 @@ pub struct Shown<'a> {
     pub measures: &'a Measures,
     /// How long they took.
     pub paces: &'a [Pace],
+    /// Where their pages rank among those of all; empty if nobody asked.
+    pub ranks: &'a [PoolRanks],
 }
 
 /// Writes `report.html` into `dir`.
@@ -130,6 +133,9 @@ fn overall_part(head: &str, shown: &Shown<'_>) -> Part {
     }
     blocks.push(shares_table(rows, shown.paces, spec.budget));
     blocks.extend(duel_tables(measures));
+    if !shown.ranks.is_empty() {
+        blocks.extend(rank_tables(shown.ranks));
+    }
     Part {
         title: format!("{head}over all"),
         blocks,
@@ -333,6 +339,43 @@ fn duel_tables(measures: &Measures) -> Vec<Block> {
         rows: names.iter().map(row).collect(),
     };
     vec![first, Block::Table(each)]
+}
+
+/// The four measures of the exploration paper, means over topics.
+fn rank_tables(ranks: &[PoolRanks]) -> Vec<Block> {
+    let rows: Vec<&PoolRanks> = ranks.iter().filter(|row| row.topic == "*").collect();
+    let table = |caption: &str, value: fn(&PoolRanks) -> f64, is_less_better: bool| {
+        by_n(
+            caption.to_owned(),
+            &rows,
+            |row| (row.crawler.as_str(), row.n),
+            |row| (Some(value(row)), Cell::new(format!("{:.3}", value(row)))),
+            is_less_better,
+        )
+    };
+    vec![
+        table(
+            "Static lexical rank: share of the n best pages by words, of all that any crawler found, that the \
+             whole crawl found",
+            |row| row.static_lexical,
+            false,
+        ),
+        table(
+            "Static linkage rank: the same by keywords and links",
+            |row| row.static_linkage,
+            false,
+        ),
+        table(
+            "Dynamic lexical rank: mean rank by words of the first n pages, as a share of all (less is better)",
+            |row| row.dynamic_lexical,
+            true,
+        ),
+        table(
+            "Dynamic linkage rank: the same by keywords and links",
+            |row| row.dynamic_linkage,
+            true,
+        ),
+    ]
 }
 
 fn topic_part(head: &str, topic: &str, shown: &Shown<'_>) -> Part {

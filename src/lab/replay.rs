@@ -265,6 +265,7 @@ pub(super) fn run_key(world: &Bench, spec: &ContestSpec, job: &Job) -> serde_jso
         "without": spec.without,
         "seed_set": job.seed_set,
         "seeds": seeds.collect::<Vec<_>>(),
+        "targets": job.targets.iter().map(|url| url.0).collect::<Vec<_>>(),
         "within": job.fence.as_ref().map(|fence| fence.crawler().name()),
         "closed_world": spec.closed_world,
     })

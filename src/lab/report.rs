@@ -158,6 +158,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     let start = match &spec.start {
         Start::Examples => "examples".into(),
         Start::Far => "far".into(),
+        Start::Neighbours => "neighbours".into(),
         Start::Labelled => "labelled".into(),
         Start::Urls(urls) => urls.iter().map(|url| url.as_str().to_owned()).collect(),
     };

@@ -21,6 +21,8 @@ pub enum Start {
     Examples,
     /// These.
     Urls(Vec<CanonicalUrl>),
+    /// Pages two links before examples of the topic, which are to be found: the examples are the targets.
+    Neighbours,
     /// Pages from which the nearest relevant page is at least two links away, and can be reached.
     Far,
     /// Pages that the labels find relevant and that the critic was not trained on.
@@ -29,7 +31,7 @@ pub enum Start {
 
 impl Start {
     /// The kinds of starts that a name is enough for.
-    const NAMES: [&'static str; 3] = ["examples", "labelled", "far"];
+    const NAMES: [&'static str; 4] = ["examples", "labelled", "far", "neighbours"];
 
     /// The kind of this name.
     ///
@@ -40,6 +42,7 @@ impl Start {
             "examples" => Ok(Self::Examples),
             "labelled" => Ok(Self::Labelled),
             "far" => Ok(Self::Far),
+            "neighbours" => Ok(Self::Neighbours),
             _ => Err(format!("no start {}", unknown_name(name, &Self::NAMES))),
         }
     }

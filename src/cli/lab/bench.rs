@@ -30,13 +30,13 @@ pub(super) fn bench_of(files: &BenchFiles, clock: &SystemClock) -> anyhow::Resul
             .filter_map(|row| CanonicalUrl::parse(&row.url).ok());
         trained_on.extend(urls.map(|url| url.id()));
     }
-    Ok(Bench {
+    Ok(Bench::new(
         archive,
-        model: Arc::new(model),
-        labels: labels.map(Arc::new),
-        trained_on: Arc::new(trained_on),
-        digests: digests_of(files)?,
-    })
+        Arc::new(model),
+        labels.map(Arc::new),
+        trained_on,
+        digests_of(files)?,
+    ))
 }
 
 fn digests_of(files: &BenchFiles) -> anyhow::Result<Digests> {

@@ -20,7 +20,7 @@ use crate::cli::output::{complain, say};
 use crate::clock::SystemClock;
 use crate::lab::experiment::{BenchFiles, Experiment, GraphFiles, Subject, changes};
 use crate::lab::graph::{GraphContest, GraphWatch, global_scores, run_kept, write};
-use crate::lab::{RunFolder, Setting, Watch, run_all};
+use crate::lab::{RunFolder, Setting, Watch, pool_ranks, run_all};
 
 /// The file that an experiment's folder was last used with.
 const LAST: &str = "experiment.toml";
@@ -114,7 +114,22 @@ impl Around<'_> {
         bar.finish_and_clear();
         let held = held?;
         let sources = sources_of(files, bench.model.version());
+        let mut ranks = Vec::new();
+        if self.experiment.has_ranks {
+            let points = &self.experiment.checkpoints;
+            for (setting, held) in settings.iter().zip(&held) {
+                let entries = &held.entries;
+                ranks.push(pool_ranks(
+                    &bench,
+                    &setting.spec,
+                    entries,
+                    points,
+                    self.workers,
+                )?);
+            }
+        }
         let told = Told {
+            ranks: &ranks,
             title: &self.experiment.title,
             spec: Some(&self.experiment.text),
             sources: &sources,

@@ -9,7 +9,7 @@ use crate::lab::experiment::Experiment;
 use crate::lab::graph::{GraphContest, GraphEntry, write_page as write_graph_page};
 use crate::lab::measures::{self, Measures, paces};
 use crate::lab::report::{self, Sources, Summary};
-use crate::lab::{About, Digests, Held, Setting, Shown, write_page};
+use crate::lab::{About, Digests, Held, PoolRanks, Setting, Shown, write_page, write_pool_ranks};
 
 /// What a report is told beside the crawls.
 pub(super) struct Told<'a> {
@@ -20,6 +20,8 @@ pub(super) struct Told<'a> {
     pub(super) digests: &'a Digests,
     pub(super) checkpoints: &'a [u64],
     pub(super) against: &'a str,
+    /// Ranks in the pool, a list a contest; none if nobody asked.
+    pub(super) ranks: &'a [Vec<PoolRanks>],
 }
 
 /// Writes tables, measures and pictures of each contest and one report of all into `out`; the
@@ -31,7 +33,7 @@ pub(super) fn publish(
     held: &[Held],
 ) -> anyhow::Result<Vec<Summary>> {
     let (mut summaries, mut all, mut times) = (Vec::new(), Vec::new(), Vec::new());
-    for (setting, held) in settings.iter().zip(held) {
+    for (at, (setting, held)) in settings.iter().zip(held).enumerate() {
         let spec = &setting.spec;
         let summary = Summary::of(spec, told.sources, &held.entries);
         // One contest has the folder to itself, several have a folder each.
@@ -44,13 +46,18 @@ pub(super) fn publish(
         let found = Measures::of(&held.entries, told.checkpoints, told.against, spec.seed);
         let took = paces(&held.entries);
         measures::write(&dir, &found, &took)?;
+        if let Some(ranks) = told.ranks.get(at) {
+            write_pool_ranks(&dir, ranks)?;
+        }
         summaries.push(summary);
         all.push(found);
         times.push(took);
     }
     let parts = settings.iter().zip(held).zip(all.iter().zip(&times));
     let shown: Vec<Shown<'_>> = parts
-        .map(|((setting, held), (measures, paces))| Shown {
+        .enumerate()
+        .map(|(at, ((setting, held), (measures, paces)))| Shown {
+            ranks: told.ranks.get(at).map_or(&[], Vec::as_slice),
             setting,
             held,
             measures,

@@ -17,6 +17,8 @@ use crate::proto::v1;
 const BUDGET_MOST: u64 = 100_000_000;
 /// Compared after so many fetches, where the budget reaches that far and the file says nothing.
 const CHECKPOINTS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_000, 5_000, 10_000, 100_000];
+/// The measure that reads all fetched pages again, and so is made where it is asked for.
+const RANKS: &str = "ranks";
 /// Seeds of a crawl of a graph, as in HT 2014.
 const GRAPH_SEEDS: u64 = 50;
 
@@ -44,6 +46,7 @@ pub(super) struct File {
     budget: Option<Spanned<u64>>,
     checkpoints: Option<Vec<Spanned<u64>>>,
     against: Option<Spanned<String>>,
+    measures: Option<Vec<Spanned<String>>>,
     within: Option<Spanned<String>>,
     pub(super) worlds: Option<Vec<Spanned<String>>>,
     pub(super) host_caps: Option<Vec<u64>>,
@@ -92,6 +95,7 @@ pub(super) fn read(text: &str, folder: &Path, stem: &str) -> Result<Experiment, 
         text: text.to_owned(),
         on,
         checkpoints: given.checkpoints()?,
+        has_ranks: given.has_ranks()?,
         workers: given.number(given.file.workers.as_ref(), "workers", 1, 1024)?,
     })
 }
@@ -140,6 +144,7 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
         ("topics", file.topics.is_some()),
         ("without", file.without.is_some()),
         ("keywords", file.keywords.is_some()),
+        ("measures", file.measures.is_some()),
         ("starts", file.starts.is_some()),
         ("within", file.within.is_some()),
         ("worlds", file.worlds.is_some()),
@@ -289,6 +294,17 @@ impl Given<'_> {
         let problem = crate::text::unknown_name(told.get_ref(), &names);
         let problem = format!("not one of the crawlers: {problem}");
         Err(self.wrong(&told.span(), "against", problem))
+    }
+
+    /// Whether the measures beyond the usual ones are asked for: there is one.
+    fn has_ranks(&self) -> Result<bool, Wrong> {
+        let asked = self.file.measures.iter().flatten();
+        if let Some(other) = asked.clone().find(|name| name.get_ref() != RANKS) {
+            let problem = crate::text::unknown_name(other.get_ref(), &[RANKS]);
+            let problem = format!("no measure beside the usual ones {problem}");
+            return Err(self.wrong(&other.span(), "measures", problem));
+        }
+        Ok(asked.count() > 0)
     }
 
     fn checkpoints(&self) -> Result<Vec<u64>, Wrong> {

@@ -26,6 +26,8 @@ pub struct Experiment {
     pub on: Subject,
     /// Fetches after which crawlers are compared, rising.
     pub checkpoints: Vec<u64>,
+    /// The ranks of the pages in the pool of all crawlers are to be found as well.
+    pub has_ranks: bool,
     /// Crawls at once, if the file says.
     pub workers: Option<usize>,
 }

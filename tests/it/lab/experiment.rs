@@ -143,3 +143,83 @@ fn a_wrong_experiment_is_refused_in_one_line() {
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     }
 }
+
+#[test]
+fn the_crawlers_of_the_papers_find_targets_and_are_ranked_in_the_pool() {
+    let text = NEAR
+        .replace(
+            "crawlers = ['breadth-first', 'baseline', 'ftrl', 'oracle']",
+            "crawlers = ['breadth-first+buffer:256', 'random', 'cosine', 'cosine+best-n-first:16+buffer:256', 'shark', 'oracle']
+             starts = ['neighbours']\nmeasures = ['ranks']\nstart_pages = 4\ncheckpoints = [20, 60]",
+        );
+    let out = out_dir();
+    let output = experiment(&text, &out, &[]);
+    assert!(output.status.success(), "{}", words(&output));
+    let rows = |name: &str| -> Vec<csv::StringRecord> {
+        let mut csv = csv::Reader::from_path(out.join(name)).unwrap();
+        csv.records().map(Result::unwrap).collect()
+    };
+    let share = |text: &str| {
+        let value: f64 = text.parse().unwrap();
+        assert!((0.0..=1.0).contains(&value), "{value}");
+        value
+    };
+    // topic, crawler, n and the four ranks: one topic, and the mean over it.
+    let ranks = rows("pool_ranks.csv");
+    assert_eq!(ranks.len(), 2 * 6 * 2);
+    for row in &ranks {
+        for at in 3..7 {
+            share(&row[at]);
+        }
+    }
+    let recalls = rows("measures.csv");
+    let recall = |crawler: &str, n: &str| {
+        let mut mine = recalls
+            .iter()
+            .filter(|row| &row[1] == crawler && &row[2] == n);
+        share(&mine.next().unwrap()[12])
+    };
+    for crawler in ["random", "shark", "oracle"] {
+        assert!(recall(crawler, "20") <= recall(crawler, "60"), "{crawler}");
+    }
+    // Seeds are no targets, and nobody starts at what is to be found.
+    let summary = std::fs::read_to_string(out.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["spec"]["start"], "neighbours");
+    assert_eq!(summary["spec"]["keywords"], "critic");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("Dynamic linkage rank") && page.contains("targets found"));
+    let again = experiment(&text, &out_dir(), &["--workers", "1"]);
+    assert!(again.status.success());
+}
+
+#[test]
+fn a_report_says_what_it_was_made_with_and_what_is_missing() {
+    let out = out_dir();
+    let text = NEAR.replace("budget = 60", "budget = 60\ntitle = 'Birds & <others>'");
+    assert!(experiment(&text, &out, &[]).status.success());
+    let report = || std::fs::read_to_string(out.join("report.html")).unwrap();
+    let whole = report();
+    let archive = std::fs::read(SHELF.dir.path().join("web.warc.gz")).unwrap();
+    let digest: String = {
+        use sha1::{Digest, Sha1};
+        let bytes = Sha1::digest(&archive);
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    for words in [
+        "Birds &amp; &lt;others&gt;",
+        &digest,
+        "apprentice lab experiment",
+        "budget = 60",
+        env!("CARGO_PKG_VERSION"),
+    ] {
+        assert!(whole.contains(words), "{words}");
+    }
+    // Folders are nobody's business.
+    let folder = SHELF.dir.path().display().to_string();
+    assert!(!whole.contains(&folder));
+    assert!(!whole.contains("Partial"));
+    std::fs::remove_file(&files(&out.join("runs"))[0]).unwrap();
+    assert!(experiment(&text, &out, &["--report-only"]).status.success());
+    assert!(report().contains("Partial: 1 runs are missing"));
+}
