@@ -1,6 +1,6 @@
 //! Crawlers that go by the words of the topic: naive best-first by the cosine of its keywords and the page
 //! (Pant, Srinivasan, Menczer: Exploration versus exploitation in topic driven crawlers, 2002), and
-//! SharkSearch (Hersovici et al.: The shark-search algorithm, WWW 1998).
+//! `SharkSearch` (Hersovici et al.: The shark-search algorithm, WWW 1998).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use crate::url::UrlId;
 
 /// Keywords that are taken from the critic, a topic.
 const KEYWORDS: usize = 10;
-/// Leaves around a link that SharkSearch calls its context: the window of the apprentice.
+/// Leaves around a link that `SharkSearch` calls its context: the window of the apprentice.
 const CONTEXT: u8 = 5;
 
 /// The keywords of a topic.
@@ -131,7 +131,7 @@ impl LinkScorer for CosineScorer {
     fn observe(&mut self, _event: &Event) {}
 }
 
-/// The three weights of SharkSearch, in thousandths.
+/// The three weights of `SharkSearch`, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharkParams {
     /// delta: what a link inherits of its page's similarity, or of what its page has inherited.

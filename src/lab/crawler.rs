@@ -31,7 +31,7 @@ pub enum Guide {
     Random,
     /// The cosine of the topic's keywords and the page that the link stands on.
     Cosine,
-    /// SharkSearch.
+    /// `SharkSearch`.
     Shark(SharkParams),
     /// What a real crawl goes by.
     Order(CrawlOrder),
@@ -107,15 +107,15 @@ impl Crawler {
     pub fn name(self) -> Cow<'static, str> {
         match self {
             Self::Paper(guide, steering, buffer) => {
-                let mut name = match (guide, steering) {
+                let name = match (guide, steering) {
                     (Guide::Order(order), steering) => order_name(order, steering).into_owned(),
                     (Guide::Random, _) | (_, Steering::BestFirst) => guide.name().into_owned(),
                     (_, steering) => format!("{}+{steering}", guide.name()),
                 };
-                if let Some(buffer) = buffer {
-                    name.push_str(&format!("{BUFFER}{buffer}"));
+                match buffer {
+                    Some(buffer) => format!("{name}{BUFFER}{buffer}").into(),
+                    None => name.into(),
                 }
-                name.into()
             }
             Self::Order(order, steering) => order_name(order, steering),
             Self::Oracle => "oracle".into(),

@@ -7,6 +7,7 @@ pub mod experiment;
 pub mod graph;
 mod html;
 mod labels;
+mod mean_curves;
 pub mod measures;
 mod neighbours;
 mod page;

@@ -9,7 +9,7 @@ use super::web_graph::WebGraph;
 use crate::clock::Chance;
 use crate::url::{CanonicalUrl, UrlId};
 
-/// Of the pages that link to a page so many count: as a search engine would list them, here by PageRank.
+/// Of the pages that link to a page so many count: as a search engine would list them, here by `PageRank`.
 const INLINKS: usize = 20;
 
 /// Where a crawl starts and what it is to find.

@@ -6,13 +6,11 @@ use std::path::Path;
 
 use super::contest::{Held, Setting};
 use super::html::{Block, Cell, Curve, Figure, Html, Part, Table, mark_best};
+use super::mean_curves::mean_curves;
 use super::measures::{Duel, Interval, Measures, OfTopic, Overall, Pace};
 use super::pool_ranks::PoolRanks;
 use super::replay::Entry;
 use super::report::ReportError;
-
-/// Points of a curve, about.
-const POINTS: u64 = 150;
 
 /// What a report says of itself.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +93,7 @@ fn overall_part(head: &str, shown: &Shown<'_>) -> Part {
     if topics > 1 {
         blocks.push(Block::Figure(loss_figure(
             format!("Mean loss over the {topics} topics"),
-            curves(&shown.held.entries),
+            mean_curves(&shown.held.entries),
         )));
     }
     let rows = &measures.overall;
@@ -159,18 +157,19 @@ fn setting_words(shown: &Shown<'_>) -> String {
         format!("at most {cap} fetches a host")
     });
     let world = if spec.closed_world { "closed" } else { "open" };
-    let mut words = format!(
-        "{} crawls of at most {} fetches, {} seed sets a topic, {world} world, {cap}; judged by {judge}.",
+    let early = if short > 0 {
+        format!(
+            " {short} of them ran out of links before their budget: they have no L(n) beyond their end."
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "{} crawls of at most {} fetches, {} seed sets a topic, {world} world, {cap}; judged by {judge}.{early}",
         entries.len(),
         spec.budget,
         spec.seed_sets
-    );
-    if short > 0 {
-        words.push_str(&format!(
-            " {short} of them ran out of links before their budget: they have no L(n) beyond their end."
-        ));
-    }
-    words
+    )
 }
 
 /// A table with a row a crawler and a column an n. `cell` also gives the value that the best is told by.
@@ -408,7 +407,7 @@ fn topic_part(head: &str, topic: &str, shown: &Shown<'_>) -> Part {
     let sets = shown.setting.spec.seed_sets;
     let figure = loss_figure(
         format!("{topic}: mean loss of {sets} seed sets"),
-        curves(&mine),
+        mean_curves(&mine),
     );
     Part {
         title: format!("{head}{topic}"),
@@ -424,52 +423,6 @@ fn loss_figure(caption: String, curves: Vec<Curve>) -> Figure {
         is_log: false,
         curves,
     }
-}
-
-/// The mean curve of each crawler: over topics of the mean over seed sets, as far as all its crawls
-/// come.
-fn curves(entries: &[Entry]) -> Vec<Curve> {
-    let mut groups: Vec<(String, BTreeMap<&str, Vec<&Entry>>)> = Vec::new();
-    for entry in entries {
-        let name = entry.crawler.name();
-        let at = match groups.iter().position(|(known, _)| *known == name) {
-            Some(at) => at,
-            None => {
-                groups.push((name.into_owned(), BTreeMap::new()));
-                groups.len() - 1
-            }
-        };
-        let topics = &mut groups[at].1;
-        topics.entry(&entry.topic).or_default().push(entry);
-    }
-    let longest = entries
-        .iter()
-        .map(|entry| entry.curve().n())
-        .max()
-        .unwrap_or(0);
-    let step = longest.div_ceil(POINTS).max(1);
-    let curve = |(name, topics): (String, BTreeMap<&str, Vec<&Entry>>)| {
-        let all = topics.values().flatten();
-        let shortest = all.map(|entry| entry.curve().n()).min().unwrap_or(0);
-        let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
-        for group in topics.values() {
-            let weight = 1.0 / (group.len() * topics.len()) as f64;
-            for entry in group {
-                let points = entry.curve().points(0).into_iter();
-                for point in points.take_while(|point| point.n <= shortest) {
-                    if point.n.is_multiple_of(step) || point.n == shortest {
-                        *sums.entry(point.n).or_default() += weight * point.loss;
-                    }
-                }
-            }
-        }
-        let points = sums.into_iter().map(|(n, loss)| (n as f64, loss));
-        Curve {
-            name,
-            points: std::iter::once((0.0, 0.0)).chain(points).collect(),
-        }
-    };
-    groups.into_iter().map(curve).collect()
 }
 
 fn decimal(value: Option<f64>, digits: usize) -> String {

@@ -2,7 +2,7 @@
 //! are among those that all crawlers have found from the same seeds, the pool.
 //!
 //! Lexical: by the tf-idf of the words that describe the topic, (1 + ln tf) ln(N / df), df from the pool.
-//! Linkage: by how many of the topic's keywords a page has, then by PageRank on the links among the pages of
+//! Linkage: by how many of the topic's keywords a page has, then by `PageRank` on the links among the pages of
 //! all topics and crawlers. Pages that tie share their mean rank.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -120,7 +120,7 @@ fn place_of(places: &HashMap<UrlId, u32>, url: &CanonicalUrl) -> Option<u32> {
     places.get(&CanonicalUrl::parse(&twin).ok()?.id()).copied()
 }
 
-/// PageRank: damping 0.85; pages without links hand their rank to all alike. The sum is 1.
+/// `PageRank`: damping 0.85; pages without links hand their rank to all alike. The sum is 1.
 fn page_ranks(out: &[Vec<u32>]) -> Vec<f64> {
     let count = out.len().max(1) as f64;
     let mut ranks = vec![1.0 / count; out.len()];

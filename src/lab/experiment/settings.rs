@@ -43,13 +43,13 @@ pub(super) fn settings(given: &Given<'_>, spec: &ContestSpec) -> Result<Vec<Sett
     for (start_name, start) in &starts {
         for world in &worlds {
             for cap in &caps {
-                let mut name = start_name.clone();
-                if worlds.len() > 1 {
-                    name.push_str(&format!("-{world}"));
-                }
-                if let Some(cap) = cap {
-                    name.push_str(&format!("-cap{cap}"));
-                }
+                let world_name = if worlds.len() > 1 {
+                    format!("-{world}")
+                } else {
+                    String::new()
+                };
+                let cap_name = cap.map_or(String::new(), |cap| format!("-cap{cap}"));
+                let name = format!("{start_name}{world_name}{cap_name}");
                 settings.push(Setting {
                     name,
                     spec: ContestSpec {

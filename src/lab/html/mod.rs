@@ -98,7 +98,7 @@ pub(in crate::lab) fn mark_best(
     };
     for ((_, cells), value) in rows.iter_mut().zip(values) {
         if let (Some(cell), Some(value)) = (cells.get_mut(column), value) {
-            cell.is_best = *value <= best && *value >= best;
+            cell.is_best = value.total_cmp(&best).is_eq();
         }
     }
 }
