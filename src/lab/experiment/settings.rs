@@ -62,6 +62,15 @@ pub(super) fn settings(given: &Given<'_>, spec: &ContestSpec) -> Result<Vec<Sett
             }
         }
     }
+    for (at, setting) in settings.iter().enumerate() {
+        if settings.iter().take(at).any(|one| one.name == setting.name) {
+            let problem = format!(
+                "`{}` is there twice; a contest has one folder",
+                setting.name
+            );
+            return Err(given.wrong(&(0..0), "starts, worlds, host_caps", problem));
+        }
+    }
     Ok(settings)
 }
 
@@ -90,6 +99,10 @@ fn start_of(given: &Given<'_>, start: &toml::Spanned<StartName>) -> Result<(Stri
 pub(super) fn common(given: &Given<'_>) -> Result<ContestSpec, Wrong> {
     let file = &given.file;
     let topics = given.needed(file.topics.clone(), "topics", "name at least one topic")?;
+    let twice = |topic: &&String| topics.iter().filter(|one| one == topic).count() > 1;
+    if let Some(topic) = topics.iter().find(twice) {
+        return Err(given.wrong(&(0..0), "topics", format!("`{topic}` stands there twice")));
+    }
     Ok(ContestSpec {
         crawlers: given.crawlers()?,
         apprentice: file.apprentice.clone(),

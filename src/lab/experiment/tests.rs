@@ -119,6 +119,18 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
             told("budget = 100\ncheckpoints = [50, 500]"),
             "line 3: checkpoints: 500 is not 1 to 100",
         ),
+        (
+            WORLD.replace("'baseline'", "'breadth-first'"),
+            "line 3: crawlers: `breadth-first` stands there twice",
+        ),
+        (
+            WORLD.replace("'birds'", "'stars'"),
+            "topics: `stars` stands there twice",
+        ),
+        (
+            told("host_caps = [5, 5]"),
+            "starts, worlds, host_caps: `examples-cap5` is there twice",
+        ),
         (told("seed_sets = -1"), "line 2: seed_sets: invalid value"),
         (
             WORLD.replace("'baseline'", "'best'"),
@@ -143,4 +155,31 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
         assert!(problem.starts_with("dir/near.toml, line "), "{problem}");
         assert_eq!(problem.lines().count(), 1, "{problem}");
     }
+}
+
+#[test]
+fn the_experiment_that_comes_with_the_program_can_be_read() {
+    let experiment = read(include_str!("../../../examples/uci-ics.toml")).unwrap();
+    assert_eq!(experiment.crawlers().len(), 16);
+    assert!(experiment.has_ranks);
+    let names: Vec<_> = experiment.specs().map(|spec| &spec.start).collect();
+    assert_eq!(names, [&Start::Examples, &Start::Neighbours]);
+}
+
+#[test]
+fn keywords_and_measures_are_those_that_there_are() {
+    for (field, expected) in [
+        (
+            "keywords = 'names'",
+            "line 1: keywords: no source `names`; did you mean `name`?",
+        ),
+        (
+            "measures = ['rank']",
+            "line 1: measures: no measure beside the usual ones `rank`",
+        ),
+    ] {
+        let problem = read(&format!("{field}{WORLD}")).unwrap_err();
+        assert!(problem.contains(expected), "{problem:?} lacks {expected:?}");
+    }
+    assert!(!read(&format!("measures = []{WORLD}")).unwrap().has_ranks);
 }

@@ -229,3 +229,56 @@ fn a_report_says_what_it_was_made_with_and_what_is_missing() {
     assert!(experiment(&text, &out, &["--report-only"]).status.success());
     assert!(report().contains("Partial: 1 runs are missing"));
 }
+
+/// Runs it one crawl at a time, and sends the signal once some crawls are done.
+fn interrupted(text: &str, out: &Path, signal: rustix::process::Signal) -> Output {
+    let file = out.with_extension("toml");
+    std::fs::write(&file, text.replace("TOPIC", &SHELF.topic)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
+    command
+        .args(["lab", "experiment", "--workers", "1"])
+        .arg(file);
+    command.arg("--out").arg(out);
+    command.stdout(std::process::Stdio::null());
+    command.stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let runs = out.join("runs");
+    let done = || std::fs::read_dir(&runs).map_or(0, Iterator::count);
+    while done() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_run_that_is_stopped_or_killed_goes_on_and_comes_to_the_same() {
+    let many = NEAR.replace("seed_sets = 2", "seed_sets = 10");
+    let whole = out_dir();
+    assert!(experiment(&many, &whole, &[]).status.success());
+    let stopped = out_dir();
+    let output = interrupted(&many, &stopped, rustix::process::Signal::INT);
+    assert_eq!(output.status.code(), Some(1), "{}", words(&output));
+    assert!(
+        words(&output).contains("the same command goes on"),
+        "{}",
+        words(&output)
+    );
+    let report = std::fs::read_to_string(stopped.join("report.html")).unwrap();
+    assert!(report.contains("Partial: "));
+    let killed = out_dir();
+    interrupted(&many, &killed, rustix::process::Signal::KILL);
+    for out in [stopped, killed] {
+        let again = experiment(&many, &out, &[]);
+        assert!(again.status.success(), "{}", words(&again));
+        assert!(
+            words(&again).contains("crawls were made before"),
+            "{}",
+            words(&again)
+        );
+        for name in ["curves.csv", "summary.json", "measures.csv", "paired.csv"] {
+            let read = |dir: &Path| std::fs::read(dir.join(name)).unwrap();
+            assert!(read(&out) == read(&whole), "{name}");
+        }
+    }
+}
