@@ -297,7 +297,8 @@ fn duel_tables(measures: &Measures) -> Vec<Block> {
                 ),
                 ..Cell::new(percent(found.cut))
             };
-            (found.cut, cell)
+            // Whoever loses more than the reference is no best.
+            (found.cut.filter(|cut| *cut > 0.0), cell)
         },
         false,
     );

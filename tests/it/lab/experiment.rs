@@ -207,10 +207,9 @@ fn a_report_says_what_it_was_made_with_and_what_is_missing() {
     let report = || std::fs::read_to_string(out.join("report.html")).unwrap();
     let whole = report();
     let archive = std::fs::read(SHELF.dir.path().join("web.warc.gz")).unwrap();
-    let digest: String = {
+    let digest = {
         use sha1::{Digest, Sha1};
-        let bytes = Sha1::digest(&archive);
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        data_encoding::HEXLOWER.encode(&Sha1::digest(&archive))
     };
     for words in [
         "Birds &amp; &lt;others&gt;",
