@@ -154,9 +154,8 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
         ("apprentice", file.apprentice.is_some()),
     ];
     if let Some((field, _)) = idle.iter().find(|(_, is_there)| *is_there) {
-        let at = given.text.find(field).unwrap_or(0);
         let problem = "means nothing on a graph; take it out".to_owned();
-        return Err(given.wrong(&(at..at), field, problem));
+        return Err(given.wrong_field(field, problem));
     }
     let mut files = graph.get_ref().clone();
     let tables = [
@@ -190,6 +189,20 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
 }
 
 impl Given<'_> {
+    /// Something wrong with a field as a whole: at its line, or at the first if it is not there.
+    pub(super) fn wrong_field(&self, field: &str, problem: String) -> Wrong {
+        let key = |line: &str| line.split('=').next().unwrap_or_default().trim() == field;
+        let mut lines = self.text.split_inclusive('\n');
+        let mut start = 0;
+        let place = lines.find_map(|line| {
+            let place = key(line).then_some(start);
+            start += line.len();
+            place
+        });
+        let place = place.unwrap_or(0);
+        self.wrong(&(place..place), field, problem)
+    }
+
     pub(super) fn wrong(&self, span: &Range<usize>, field: &str, problem: String) -> Wrong {
         Wrong::at(self.text, span, field, problem)
     }
@@ -202,7 +215,7 @@ impl Given<'_> {
         problem: &str,
     ) -> Result<Vec<T>, Wrong> {
         let list = list.filter(|list| !list.is_empty());
-        list.ok_or_else(|| self.wrong(&(0..0), field, problem.to_owned()))
+        list.ok_or_else(|| self.wrong_field(field, problem.to_owned()))
     }
 
     /// A number within bounds.
@@ -243,12 +256,16 @@ impl Given<'_> {
     }
 
     fn crawler_names(&self) -> Result<Vec<&Spanned<String>>, Wrong> {
-        let names = self
-            .file
-            .crawlers
-            .as_ref()
-            .map(|names| names.iter().collect());
-        self.needed(names, "crawlers", "name at least one crawler")
+        let names = self.file.crawlers.iter().flatten();
+        let names: Vec<&Spanned<String>> = names.collect();
+        for (at, name) in names.iter().enumerate() {
+            let mut before = names.iter().take(at);
+            if before.any(|one| one.get_ref() == name.get_ref()) {
+                let problem = format!("`{}` stands there twice", name.get_ref());
+                return Err(self.wrong(&name.span(), "crawlers", problem));
+            }
+        }
+        self.needed(Some(names), "crawlers", "name at least one crawler")
     }
 
     pub(super) fn crawlers(&self) -> Result<Vec<Crawler>, Wrong> {

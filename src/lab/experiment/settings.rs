@@ -101,7 +101,7 @@ pub(super) fn common(given: &Given<'_>) -> Result<ContestSpec, Wrong> {
     let topics = given.needed(file.topics.clone(), "topics", "name at least one topic")?;
     let twice = |topic: &&String| topics.iter().filter(|one| one == topic).count() > 1;
     if let Some(topic) = topics.iter().find(twice) {
-        return Err(given.wrong(&(0..0), "topics", format!("`{topic}` stands there twice")));
+        return Err(given.wrong_field("topics", format!("`{topic}` stands there twice")));
     }
     Ok(ContestSpec {
         crawlers: given.crawlers()?,

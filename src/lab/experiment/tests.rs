@@ -125,7 +125,7 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
         ),
         (
             WORLD.replace("'birds'", "'stars'"),
-            "topics: `stars` stands there twice",
+            "line 2: topics: `stars` stands there twice",
         ),
         (
             told("host_caps = [5, 5]"),
