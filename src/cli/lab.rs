@@ -1,6 +1,9 @@
 //! `apprentice lab`
 
+mod bench;
+mod experiment;
 mod graph;
+mod publish;
 mod study;
 
 use std::path::{Path, PathBuf};
@@ -11,19 +14,18 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 
+use self::bench::{bench_of, sources_of};
+use self::publish::{Told, publish};
 use super::output::{complain, say, say_json, table};
 use crate::apprentice::{Carry, SavedApprentice};
-use crate::archive::Archive;
 use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::clock::{Clock, SystemClock};
 use crate::crawl::{StartFrom, StartSpec};
-use crate::critic::examples::{learn, read_table};
-use crate::critic::{CriticModel, Origin, TrainParams, Trainer};
-use crate::lab::report::{self, Sources, Summary};
+use crate::lab::experiment::{BenchFiles, usual_checkpoints, usual_reference};
+use crate::lab::report::{self, Summary};
 use crate::lab::{
-    Begin, Bench, ContestSpec, Crawler, Labels, SEEDS_A_SET, Start, run as run_contest,
+    Begin, ContestSpec, Crawler, Held, Keywords, SEEDS_A_SET, Setting, Start, run as run_contest,
 };
-use crate::taxonomy::ExampleTable;
 use crate::text::unknown_name;
 use crate::url::CanonicalUrl;
 
@@ -32,6 +34,8 @@ use crate::url::CanonicalUrl;
 pub(super) enum Command {
     /// Replay an archived web with several crawlers side by side
     Run(Box<Args>),
+    /// Make all runs that a file describes, several at once; goes on where it was stopped
+    Experiment(experiment::Args),
     /// Make the studies of the paper on an archived web: tables, CSV and pictures
     Study(Box<study::StudyArgs>),
     /// Crawl graphs: the crawlers and measures of HT 2014
@@ -66,11 +70,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "TOPIC", num_args = 1..)]
     without: Vec<String>,
 
-    /// Crawlers: baseline, baseline-first, breadth-first, nb, ftrl, auto, and oracle (greedy by the labels); those but
-    /// the last also steered, as in `best-n-first:16` or `nb+altered-greedy:0.8:0.2`
+    /// Crawlers: baseline, baseline-first, breadth-first, random, nb, ftrl, auto, cosine (of keywords and page), shark or
+    /// shark:DELTA:BETA:GAMMA, and oracle (greedy by the labels); most also steered and bounded, as in `best-n-first:16`,
+    /// `nb+altered-greedy:0.8:0.2` or `cosine+best-n-first:64+buffer:256`
     /// [default: breadth-first,baseline; of a study: baseline,ftrl]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     crawlers: Vec<String>,
+
+    /// What `cosine` and `shark` go by: critic (the words by which it tells the topic best) or name (the words
+    /// of the topic's name)
+    #[arg(long, value_name = "critic|name", default_value = "critic", value_parser = Keywords::from_name)]
+    keywords: Keywords,
 
     /// The other crawlers may fetch only what this one fetched from the same seeds (recall study)
     #[arg(long, value_name = "CRAWLER")]
@@ -89,8 +99,9 @@ pub(super) struct Args {
     seed_sets: u32,
 
     /// examples (of the topic), labelled (pages that the labels find relevant, no examples), far (pages two
-    /// links or more before any relevant one), or URLs
-    #[arg(long, value_name = "examples|labelled|far|URL", num_args = 1.., default_values = ["examples"])]
+    /// links or more before any relevant one), neighbours (pages two links before examples, which are the targets
+    /// then), or URLs
+    #[arg(long, value_name = "examples|labelled|far|neighbours|URL", num_args = 1.., default_values = ["examples"])]
     start: Vec<String>,
 
     /// Seeds drawn for each set
@@ -121,7 +132,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
 
-    /// Folder for curves.csv, summary.json and a picture for each topic
+    /// Folder for curves.csv, summary.json, measures.csv, paired.csv, a picture for each topic and report.html
     #[arg(long, value_name = "DIR", required = true)]
     out: Option<PathBuf>,
 
@@ -142,6 +153,17 @@ pub(super) struct Args {
 }
 
 impl Args {
+    /// The files that were named.
+    fn files(&self) -> BenchFiles {
+        BenchFiles {
+            archive: self.archive.clone(),
+            examples: self.examples.clone(),
+            critic: self.critic.clone(),
+            labels: self.labels.clone(),
+            exclude: self.exclude.clone(),
+        }
+    }
+
     /// Where to; `study --list` alone goes without.
     fn out(&self) -> anyhow::Result<&Path> {
         self.out.as_deref().context("give a folder with --out DIR")
@@ -155,8 +177,13 @@ enum WorldArg {
 }
 
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let stop = match &command {
+        Command::Experiment(_) => experiment::stop_when_told(),
+        _ => Arc::default(),
+    };
     tokio::task::spawn_blocking(move || match command {
         Command::Run(args) => compare(&args),
+        Command::Experiment(args) => experiment::run(&args, &stop),
         Command::Study(args) => study::run(&args),
         Command::Graph(command) => graph::run(&command),
     })
@@ -166,7 +193,7 @@ pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
 fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     let clock = SystemClock::new();
     let spec = spec_of(args, "breadth-first,baseline")?;
-    let bench = bench_of(args, &clock)?;
+    let bench = bench_of(&args.files(), &clock)?;
     let started = clock.now();
     let entries = run_contest(&bench, &spec, &|entry| {
         tracing::info!(
@@ -178,9 +205,31 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         );
     })?;
     let seconds = clock.now().since(started).as_secs_f64();
-    let sources = sources_of(args, bench.model.version());
-    let summary = Summary::of(&spec, &sources, &entries);
-    report::write(args.out()?, &spec, &summary, &entries)?;
+    let sources = sources_of(&args.files(), bench.model.version());
+    let names: Vec<String> = spec
+        .crawlers
+        .iter()
+        .map(|one| one.name().into_owned())
+        .collect();
+    let told = Told {
+        title: &format!("{} on {}", names.join(", "), sources.archive.join(", ")),
+        spec: None,
+        sources: &sources,
+        digests: &bench.digests,
+        checkpoints: &usual_checkpoints(spec.budget),
+        against: &usual_reference(&names),
+        ranks: &[],
+    };
+    let held = Held {
+        entries,
+        missing: 0,
+    };
+    let setting = Setting {
+        name: "run".to_owned(),
+        spec,
+    };
+    let mut summaries = publish(args.out()?, &told, &[setting], &[held])?;
+    let summary = summaries.pop().context("a contest has a summary")?;
     let fetched: u64 = summary.entries.iter().map(|entry| entry.n).sum();
     complain(&format!(
         "{fetched} fetches in {seconds:.1} s, {:.0} a second; curves and pictures are in {}",
@@ -193,46 +242,6 @@ fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         say(&render(&summary))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The archive, the critic and the labels that were named.
-fn bench_of(args: &Args, clock: &SystemClock) -> anyhow::Result<Bench> {
-    let archive = Arc::new(super::archive::open(&args.archive)?);
-    let model = match (&args.critic, &args.examples) {
-        (Some(path), _) => CriticModel::open_or_general(path)?,
-        (None, Some(table)) => train(table, &archive, clock)?,
-        (None, None) => anyhow::bail!("no critic; give --critic MODEL or --examples TABLE"),
-    };
-    let labels = args.labels.as_deref().map(Labels::open).transpose()?;
-    let mut trained_on = Bench::examples_of(&model);
-    if let Some(path) = &args.exclude {
-        let examples = ExampleTable::open(path)?.examples;
-        let urls = examples
-            .iter()
-            .filter_map(|row| CanonicalUrl::parse(&row.url).ok());
-        trained_on.extend(urls.map(|url| url.id()));
-    }
-    Ok(Bench {
-        archive,
-        model: Arc::new(model),
-        labels: labels.map(Arc::new),
-        trained_on: Arc::new(trained_on),
-    })
-}
-
-/// The files by their names alone: a report is handed to others.
-fn sources_of(args: &Args, critic_version: u64) -> Sources {
-    let name = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
-    let critic = args.critic.as_ref().or(args.examples.as_ref());
-    Sources {
-        archive: args.archive.iter().map(name).collect(),
-        critic: critic.map(name).unwrap_or_default(),
-        critic_version,
-        labels: args.labels.as_ref().map(name),
-    }
 }
 
 fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
@@ -254,6 +263,7 @@ fn spec_of(args: &Args, usual: &str) -> anyhow::Result<ContestSpec> {
         without: args.without.clone(),
         budget: args.budget,
         seed_sets: args.seed_sets,
+        keywords: args.keywords,
         start: start_of(&args.start)?,
         start_pages: args.start_pages,
         within: within.map(|name| crawler(name, "--within")).transpose()?,
@@ -301,38 +311,17 @@ fn crawler(name: &str, flag: &str) -> anyhow::Result<Crawler> {
 }
 
 fn start_of(words: &[String]) -> anyhow::Result<Start> {
-    match words {
-        [word] if word == "examples" => Ok(Start::Examples),
-        [word] if word == "far" => Ok(Start::Far),
-        [word] if word == "labelled" => Ok(Start::Labelled),
-        urls => {
-            let urls = urls.iter().map(|url| {
-                CanonicalUrl::parse(url).with_context(|| {
-                    format!("--start {url:?}: use examples, labelled, far, or URLs")
-                })
-            });
-            Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
-        }
+    if let [word] = words
+        && let Ok(start) = Start::from_name(word)
+    {
+        return Ok(start);
     }
-}
-
-fn train(table: &Path, archive: &Archive, clock: &SystemClock) -> anyhow::Result<CriticModel> {
-    let mut trainer = Trainer::new(TrainParams::default())?;
-    let table = ExampleTable::open(table)?;
-    read_table(&table, Some(archive), |example| {
-        learn(&mut trainer, &example)
-    })?;
-    let model = trainer.ready()?.train(Origin {
-        trained_at: clock.now(),
-        notes: "apprentice lab run".to_owned(),
-        sources: Vec::new(),
-        version: 1,
-    })?;
-    tracing::info!(
-        held_out_accuracy = model.training().held_out.accuracy().value,
-        "critic trained"
-    );
-    Ok(model)
+    let urls = words.iter().map(|url| {
+        CanonicalUrl::parse(url).with_context(|| {
+            format!("--start {url:?}: use examples, labelled, far, neighbours, or URLs")
+        })
+    });
+    Ok(Start::Urls(urls.collect::<anyhow::Result<_>>()?))
 }
 
 fn render(summary: &Summary) -> String {

@@ -13,6 +13,7 @@ mod sketch;
 mod spec;
 mod url_terms;
 mod vector;
+mod words;
 
 pub use key::{FEATURES_VERSION, Key, Namespace, is_topic_free, key, offset_of, term_hash};
 pub use names::LinkNames;

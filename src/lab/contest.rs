@@ -1,15 +1,21 @@
 //! Crawlers side by side, on the same topics and seeds.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rand::seq::SliceRandom;
 
+use super::by_words::TopicWords;
 use super::crawler::Crawler;
 use super::labels::{Labels, LabelsError};
-use super::replay::{Entry, Fence, Job, replay};
+use super::neighbours::{Task, task};
+use super::replay::{Entry, Fence, Job, replay, run_key};
+use super::runs::{RunFolder, RunFolderError, RunRecord, work};
+use super::sources::Digests;
 use super::start::{Start, far_seeds, labelled_seeds};
+use super::web_graph::WebGraph;
 use crate::apprentice::SavedApprentice;
 use crate::archive::Archive;
 use crate::clock::chance;
@@ -18,6 +24,7 @@ use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::frontier::StoreFailure;
 use crate::proto::v1;
 use crate::taxonomy::{Focus, FocusError};
+use crate::text::unknown_name;
 use crate::url::{CanonicalUrl, UrlId};
 
 /// Seeds drawn for each seed set, unless told otherwise.
@@ -40,6 +47,8 @@ pub struct ContestSpec {
     pub budget: u64,
     /// Sets of seeds, a topic.
     pub seed_sets: u32,
+    /// What the topics' keywords are, for crawlers that go by them.
+    pub keywords: Keywords,
     /// Where crawls start.
     pub start: Start,
     /// Seeds drawn for each seed set, where they are drawn.
@@ -58,6 +67,40 @@ pub struct ContestSpec {
     pub seed: u64,
     /// Crawls replayed at once; leaves no trace in the results.
     pub workers: usize,
+}
+
+/// Where the keywords of a topic come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keywords {
+    /// The words by which the critic tells it from the rest.
+    #[default]
+    Critic,
+    /// The words of its name, all of its path, as in the exploration paper.
+    Name,
+}
+
+impl Keywords {
+    const NAMES: [&'static str; 2] = ["critic", "name"];
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// Lists the names that there are.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        match name {
+            "critic" => Ok(Self::Critic),
+            "name" => Ok(Self::Name),
+            _ => Err(format!("no source {}", unknown_name(name, &Self::NAMES))),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Critic => "critic",
+            Self::Name => "name",
+        }
+    }
 }
 
 /// A saved apprentice for the crawls of a contest to begin with.
@@ -101,6 +144,9 @@ pub enum ContestError {
     /// An apprentice cannot begin with what was saved.
     #[error(transparent)]
     Begin(#[from] StartError),
+    /// What was done cannot be kept.
+    #[error(transparent)]
+    Keep(#[from] RunFolderError),
     /// Nothing to start from.
     #[error("topic {topic:?}: no seeds: {why}")]
     NoSeeds {
@@ -112,7 +158,7 @@ pub enum ContestError {
 }
 
 /// What is compared with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Bench {
     /// The archived web.
     pub archive: Arc<Archive>,
@@ -122,9 +168,45 @@ pub struct Bench {
     pub labels: Option<Arc<Labels>>,
     /// Pages that the guide was trained on, so that its word on them proves little.
     pub trained_on: Arc<HashSet<UrlId>>,
+    /// Which files all of these are.
+    pub digests: Digests,
+    /// The links of the archive, once somebody has asked for them.
+    links: Arc<OnceLock<WebGraph>>,
+}
+
+impl std::fmt::Debug for Bench {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bench")
+            .field("digests", &self.digests)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Bench {
+    /// A bench of these.
+    pub fn new(
+        archive: Arc<Archive>,
+        model: Arc<CriticModel>,
+        labels: Option<Arc<Labels>>,
+        trained_on: HashSet<UrlId>,
+        digests: Digests,
+    ) -> Self {
+        Self {
+            archive,
+            model,
+            labels,
+            trained_on: Arc::new(trained_on),
+            digests,
+            links: Arc::default(),
+        }
+    }
+
+    /// The links of the archive; the first to ask has it read, by so many workers.
+    pub(super) fn web(&self, workers: usize) -> &WebGraph {
+        self.links
+            .get_or_init(|| WebGraph::read(&self.archive, workers))
+    }
+
     /// The pages that `model` was trained on, as far as it names them.
     pub fn examples_of(model: &CriticModel) -> HashSet<UrlId> {
         let urls = model
@@ -132,6 +214,36 @@ impl Bench {
             .filter_map(|url| CanonicalUrl::parse(url).ok());
         urls.map(|url| url.id()).collect()
     }
+}
+
+/// A contest of several: its name, and what is compared.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What it is called.
+    pub name: String,
+    /// What is compared.
+    pub spec: ContestSpec,
+}
+
+/// A contest as far as it was held.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The crawls that were made, in the order of topics, seed sets and crawlers.
+    pub entries: Vec<Entry>,
+    /// Crawls that are missing, because it was stopped.
+    pub missing: usize,
+}
+
+/// What goes on beside the crawls.
+pub struct Watch<'a> {
+    /// Where results are kept and found again.
+    pub folder: Option<&'a RunFolder>,
+    /// No crawl is begun once this is set.
+    pub stop: &'a AtomicBool,
+    /// Called once with the number of all crawls and of those that were found.
+    pub begun: &'a (dyn Fn(usize, usize) + Sync),
+    /// Called after each crawl that was made now.
+    pub done: &'a (dyn Fn(&Entry) + Sync),
 }
 
 /// Runs all crawls; `done` is called after each. Blocks; the entries come in the order of topics, seed
@@ -144,38 +256,84 @@ pub fn run(
     spec: &ContestSpec,
     done: &(dyn Fn(&Entry) + Sync),
 ) -> Result<Vec<Entry>, ContestError> {
-    let jobs = jobs(world, spec)?;
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let take = || -> Result<Vec<(usize, Entry)>, ContestError> {
-        let mut entries = Vec::new();
-        loop {
-            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some(job) = jobs.get(at) else {
-                return Ok(entries);
-            };
-            let entry = replay(world, spec, job)?;
-            done(&entry);
-            entries.push((at, entry));
-        }
+    let setting = Setting {
+        name: String::new(),
+        spec: spec.clone(),
     };
-    let mut entries = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..spec.workers.max(1))
-            .map(|_| scope.spawn(take))
-            .collect();
-        let mut entries = Vec::with_capacity(jobs.len());
-        for worker in workers {
-            match worker.join() {
-                Ok(part) => entries.extend(part?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        Ok::<_, ContestError>(entries)
-    })?;
-    entries.sort_by_key(|(at, _)| *at);
-    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+    let watch = Watch {
+        folder: None,
+        stop: &AtomicBool::new(false),
+        begun: &|_, _| {},
+        done,
+    };
+    let held = run_all(world, &[setting], spec.workers, &watch)?;
+    Ok(held.into_iter().flat_map(|held| held.entries).collect())
 }
 
+/// Runs the crawls of all settings, which share the workers; those that the folder has are not made
+/// again. Blocks.
+///
+/// # Errors
+/// [`ContestError`] at the first topic, seed set or replay that cannot be had.
+pub fn run_all(
+    world: &Bench,
+    settings: &[Setting],
+    workers: usize,
+    watch: &Watch<'_>,
+) -> Result<Vec<Held>, ContestError> {
+    let mut places = Places::default();
+    let mut jobs = Vec::new();
+    for (at, setting) in settings.iter().enumerate() {
+        let here = jobs_from(world, &setting.spec, &mut places)?;
+        jobs.extend(here.into_iter().map(|job| (at, &setting.spec, job)));
+    }
+    let found: Vec<Option<Entry>> = jobs
+        .iter()
+        .map(|(_, spec, job)| {
+            let record: RunRecord = watch.folder?.get(&run_key(world, spec, job))?;
+            record.entry(job)
+        })
+        .collect();
+    let missing = jobs.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let missing: Vec<_> = missing.map(|(job, _)| job).collect();
+    (watch.begun)(jobs.len(), jobs.len() - missing.len());
+    let made = work(&missing, workers, watch.stop, &|(_, spec, job)| {
+        let entry = replay(world, spec, job)?;
+        if let Some(folder) = watch.folder {
+            folder.put(&run_key(world, spec, job), &RunRecord::of(&entry))?;
+        }
+        (watch.done)(&entry);
+        Ok::<_, ContestError>(entry)
+    })?;
+    let mut made = made.into_iter();
+    let mut held: Vec<Held> = settings
+        .iter()
+        .map(|_| Held {
+            entries: Vec::new(),
+            missing: 0,
+        })
+        .collect();
+    for ((at, _, _), found) in jobs.iter().zip(found) {
+        match found.or_else(|| made.next().flatten()) {
+            Some(entry) => held[*at].entries.push(entry),
+            None => held[*at].missing += 1,
+        }
+    }
+    Ok(held)
+}
+
+/// Where crawls start, by topic and kind of start: finding out may take a while.
+type Places = BTreeMap<(String, String), Vec<CanonicalUrl>>;
+
 pub(super) fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, ContestError> {
+    jobs_from(world, spec, &mut Places::default())
+}
+
+fn jobs_from(
+    world: &Bench,
+    spec: &ContestSpec,
+    places: &mut Places,
+) -> Result<Vec<Job>, ContestError> {
     let mut jobs = Vec::new();
     let foci = Focus::each(&spec.topics, &spec.without)?;
     for (topic, focus) in spec.topics.iter().zip(foci) {
@@ -183,16 +341,28 @@ pub(super) fn jobs(world: &Bench, spec: &ContestSpec) -> Result<Vec<Job>, Contes
         if let Some(labels) = &world.labels {
             labels.judge(topic)?;
         }
-        let starts = starts(world, spec, topic, &focus, judge.as_ref())?;
+        let place = (
+            topic.clone(),
+            format!("{:?} {:?}", spec.start, spec.without),
+        );
+        let starts = match places.get(&place) {
+            Some(known) => known.clone(),
+            None => starts(world, spec, topic, &focus, judge.as_ref())?,
+        };
+        places.insert(place, starts.clone());
+        let words = TopicWords::of(spec.keywords, topic, &focus, &world.model)?;
+        let words = Arc::new(words);
         for seed_set in 0..spec.seed_sets {
-            let seeds = seeds(spec, topic, &starts, seed_set);
+            let Task { seeds, targets } = seeds(world, spec, topic, &starts, seed_set)?;
             let fence = spec.within.map(|crawler| Arc::new(Fence::new(crawler)));
             jobs.extend(spec.crawlers.iter().map(|crawler| Job {
                 crawler: *crawler,
                 topic: topic.clone(),
                 seed_set,
                 seeds: seeds.clone(),
+                targets: targets.clone(),
                 judge: Arc::clone(&judge),
+                words: Arc::clone(&words),
                 fence: fence.clone().filter(|fence| fence.crawler() != *crawler),
             }));
         }
@@ -215,7 +385,7 @@ fn starts(
             }
             return Ok(urls.clone());
         }
-        Start::Examples => {
+        Start::Examples | Start::Neighbours => {
             let examples = world.model.examples_of(focus)?;
             let urls = examples
                 .iter()
@@ -252,19 +422,30 @@ fn starts(
 }
 
 fn seeds(
+    world: &Bench,
     spec: &ContestSpec,
     topic: &str,
     starts: &[CanonicalUrl],
     seed_set: u32,
-) -> Vec<CanonicalUrl> {
+) -> Result<Task, ContestError> {
     let mut seeds = starts.to_vec();
+    let mut luck = chance(spec.seed, &format!("seed set {seed_set} of {topic}"));
     // URLs that were named are all taken, as they stand.
     if !matches!(spec.start, Start::Urls(_)) {
-        seeds.shuffle(&mut chance(
-            spec.seed,
-            &format!("seed set {seed_set} of {topic}"),
-        ));
+        seeds.shuffle(&mut luck);
         seeds.truncate(spec.start_pages);
     }
-    seeds
+    if spec.start != Start::Neighbours {
+        return Ok(Task {
+            seeds,
+            targets: Vec::new(),
+        });
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (web, ranks) = world.web(cores).with_ranks();
+    let found = task(web, ranks, &seeds, spec.start_pages, &mut luck);
+    found.ok_or_else(|| ContestError::NoSeeds {
+        topic: topic.to_owned(),
+        why: "no archived page lies two links before one of its examples".to_owned(),
+    })
 }

@@ -4,16 +4,18 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use prost::Message;
 
+use super::by_words::{CosineScorer, SharkScorer, TopicWords};
 use super::contest::{Bench, ContestError, ContestSpec};
-use super::crawler::{Crawler, OracleScorer};
+use super::crawler::{Crawler, Guide, OracleScorer};
 use super::labels::TableJudge;
 use super::shelf::ArchiveShelf;
 use crate::apprentice::{LinkScorer, SavedApprentice};
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
-use crate::clock::{SimulatedClock, Timestamp};
+use crate::clock::{Clock, SimulatedClock, SystemClock, Timestamp};
 use crate::crawl::{Engine, EngineParts, Judge, Learned, Pace, RobotsPolicy, SEED_PRIORITY, World};
 use crate::critic::BayesJudge;
 use crate::fetch::ReplaySource;
@@ -33,6 +35,8 @@ pub struct Entry {
     pub seed_set: u32,
     /// Its seeds.
     pub seeds: Vec<CanonicalUrl>,
+    /// The pages that it is to find, if it is after certain ones, sorted.
+    pub targets: Vec<UrlId>,
     /// L(n) by the critic that guided it.
     pub by_critic: LossCurve,
     /// L(n) by the labels.
@@ -43,6 +47,8 @@ pub struct Entry {
     pub reason: String,
     /// How its learners have predicted.
     pub learned: Learned,
+    /// How long the replay took by the clock on the wall: the one thing that no two runs have in common.
+    pub took: Duration,
 }
 
 /// One fetch that counts.
@@ -72,6 +78,17 @@ impl Entry {
             loss += 1.0 - f64::from(relevance);
         }
         (count, loss)
+    }
+
+    /// The share of its targets among the first `n` fetches; `None` if it has no targets.
+    pub fn target_recall(&self, n: u64) -> Option<f64> {
+        if self.targets.is_empty() {
+            return None;
+        }
+        let first = self.first(n);
+        let hits = first.filter(|(one, _)| self.targets.binary_search(&one.url).is_ok());
+        let found: BTreeSet<UrlId> = hits.map(|(one, _)| one.url).collect();
+        Some(found.len() as f64 / self.targets.len() as f64)
     }
 
     /// What the first `n` fetches lost if copies count as lost.
@@ -104,7 +121,9 @@ pub(super) struct Job {
     pub(super) topic: String,
     pub(super) seed_set: u32,
     pub(super) seeds: Vec<CanonicalUrl>,
+    pub(super) targets: Vec<UrlId>,
     pub(super) judge: Arc<BayesJudge>,
+    pub(super) words: Arc<TopicWords>,
     pub(super) fence: Option<Arc<Fence>>,
 }
 
@@ -141,7 +160,9 @@ impl Fence {
             topic: job.topic.clone(),
             seed_set: job.seed_set,
             seeds: job.seeds.clone(),
+            targets: Vec::new(),
             judge: Arc::clone(&job.judge),
+            words: Arc::clone(&job.words),
             fence: None,
         };
         let asked = crawl(world, spec, &free, None)?.asked()?;
@@ -218,7 +239,36 @@ impl Replayed {
 
 /// Replays a job.
 pub(super) fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Entry, ContestError> {
-    entry(world, job, &crawl(world, spec, job, None)?)
+    let clock = SystemClock::new();
+    let started = clock.now();
+    let replayed = crawl(world, spec, job, None)?;
+    let took = clock.now().since(started);
+    Ok(Entry {
+        took,
+        ..entry(world, job, &replayed)?
+    })
+}
+
+/// All that the outcome of a job depends on.
+pub(super) fn run_key(world: &Bench, spec: &ContestSpec, job: &Job) -> serde_json::Value {
+    let raw = raw_spec(spec, job);
+    let seeds = job.seeds.iter().map(CanonicalUrl::as_str);
+    let words = Some(&job.words.words).filter(|_| job.crawler.needs_words());
+    let begin = spec.begin.as_ref().filter(|_| job.crawler.order().learns());
+    serde_json::json!({
+        "program": env!("CARGO_PKG_VERSION"),
+        "sources": world.digests,
+        "crawler": job.crawler.name(),
+        "spec": raw,
+        "begin": begin.map(|begin| format!("{} {:?}", begin.name, begin.told)),
+        "words": words,
+        "without": spec.without,
+        "seed_set": job.seed_set,
+        "seeds": seeds.collect::<Vec<_>>(),
+        "targets": job.targets.iter().map(|url| url.0).collect::<Vec<_>>(),
+        "within": job.fence.as_ref().map(|fence| fence.crawler().name()),
+        "closed_world": spec.closed_world,
+    })
 }
 
 /// What became of a job.
@@ -231,11 +281,13 @@ pub(super) fn entry(world: &Bench, job: &Job, replayed: &Replayed) -> Result<Ent
         topic: job.topic.clone(),
         seed_set: job.seed_set,
         seeds: job.seeds.clone(),
+        targets: job.targets.clone(),
         by_critic: replayed.curve.clone(),
         by_judge,
         fetched,
         reason: replayed.reason.clone(),
         learned: replayed.learned.clone(),
+        took: Duration::ZERO,
     })
 }
 
@@ -314,6 +366,15 @@ fn begins_with(
 fn scorer_of(world: &Bench, job: &Job) -> Result<Option<Box<dyn LinkScorer>>, ContestError> {
     match job.crawler {
         Crawler::Order(..) => Ok(None),
+        Crawler::Paper(guide, ..) => {
+            let words = || job.words.as_ref().clone();
+            let scorer: Box<dyn LinkScorer> = match guide {
+                Guide::Cosine => Box::new(CosineScorer(words())),
+                Guide::Shark(params) => Box::new(SharkScorer::new(words(), params)),
+                Guide::Random | Guide::Order(_) => return Ok(None),
+            };
+            Ok(Some(scorer))
+        }
         Crawler::Oracle => {
             let labels = world.labels.as_ref().ok_or(ContestError::NoOracle)?;
             Ok(Some(Box::new(OracleScorer::new(labels, &job.topic)?)))
@@ -359,6 +420,7 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         limits: Some(v1::Limits {
             in_flight_max: spec.in_flight,
             delay_ms_min: Some(u64::try_from(spec.delay.as_millis()).unwrap_or(u64::MAX)),
+            links_waiting_max: job.crawler.buffer(),
             ..Default::default()
         }),
         ..Default::default()

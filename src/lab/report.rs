@@ -113,7 +113,8 @@ pub struct MeanOf {
 }
 
 impl MeanOf {
-    fn of(values: &[f64]) -> Option<Self> {
+    /// Of these; `None` of none.
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
         let first = *values.first()?;
         Some(Self {
             mean: values.iter().sum::<f64>() / values.len() as f64,
@@ -157,11 +158,12 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     let start = match &spec.start {
         Start::Examples => "examples".into(),
         Start::Far => "far".into(),
+        Start::Neighbours => "neighbours".into(),
         Start::Labelled => "labelled".into(),
         Start::Urls(urls) => urls.iter().map(|url| url.as_str().to_owned()).collect(),
     };
     let start: serde_json::Value = start;
-    serde_json::json!({
+    let mut json = serde_json::json!({
         "crawlers": spec.crawlers.iter().map(|order| order.name()).collect::<Vec<_>>(),
         "apprentice": spec.apprentice,
         "topics": spec.topics,
@@ -176,7 +178,12 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
         "delay_ms": spec.delay.as_millis(),
         "seed": spec.seed,
         "sources": sources,
-    })
+    });
+    // Said only where it matters.
+    if spec.crawlers.iter().any(|crawler| crawler.needs_words()) {
+        json["keywords"] = spec.keywords.name().into();
+    }
+    json
 }
 
 fn summary_of(entry: &Entry) -> EntrySummary {

@@ -6,6 +6,7 @@ use super::labels::TableJudge;
 use crate::archive::Archive;
 use crate::critic::{BayesJudge, PageJudge};
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
+use crate::text::unknown_name;
 use crate::url::{CanonicalUrl, UrlId};
 
 /// Relevant is what the judge gives at least this.
@@ -20,10 +21,31 @@ pub enum Start {
     Examples,
     /// These.
     Urls(Vec<CanonicalUrl>),
+    /// Pages two links before examples of the topic, which are to be found: the examples are the targets.
+    Neighbours,
     /// Pages from which the nearest relevant page is at least two links away, and can be reached.
     Far,
     /// Pages that the labels find relevant and that the critic was not trained on.
     Labelled,
+}
+
+impl Start {
+    /// The kinds of starts that a name is enough for.
+    const NAMES: [&'static str; 4] = ["examples", "labelled", "far", "neighbours"];
+
+    /// The kind of this name.
+    ///
+    /// # Errors
+    /// Lists the names that there are.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        match name {
+            "examples" => Ok(Self::Examples),
+            "labelled" => Ok(Self::Labelled),
+            "far" => Ok(Self::Far),
+            "neighbours" => Ok(Self::Neighbours),
+            _ => Err(format!("no start {}", unknown_name(name, &Self::NAMES))),
+        }
+    }
 }
 
 /// All pages of the archive that `table` finds relevant and that are not in `known`, sorted.

@@ -86,6 +86,18 @@ impl LossCurve {
         Some(last.iter().map(|r| f64::from(*r)).sum::<f64>() / last.len() as f64)
     }
 
+    /// The mean over m = 1 .. n of the harvest rate after m fetches: the area under its curve by its
+    /// length. Of a shorter curve that of all of it; 0 before the first fetch.
+    pub fn harvest_area(&self, n: u64) -> f64 {
+        let (mut loss, mut area, mut count) = (0.0, 0.0, 0.0_f64);
+        for relevance in self.relevance.iter().take(to_len(n)) {
+            loss += lost(*relevance);
+            count += 1.0;
+            area += 1.0 - loss / count;
+        }
+        area / count.max(1.0)
+    }
+
     /// The point after `n` fetches; `None` for 0 and beyond the end.
     pub fn at(&self, n: u64) -> Option<LossPoint> {
         if n == 0 || n > self.n() {
@@ -178,6 +190,9 @@ mod tests {
         assert_eq!(curve.relevant_of_first(1), 1);
         assert_eq!(curve.harvest_of_last(2), Some(0.125));
         assert_eq!(curve.harvest_of_last(100), Some(0.4375));
+        // Harvests 1, 0.75, 0.5, 0.4375.
+        assert!((curve.harvest_area(3) - 0.75).abs() < 1e-12);
+        assert!((curve.harvest_area(9) - 0.671_875).abs() < 1e-12);
     }
 
     #[test]

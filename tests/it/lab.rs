@@ -1,5 +1,6 @@
 //! `apprentice lab run` on an archive of the generated web, as a script would run it.
 
+mod experiment;
 mod graph;
 mod study;
 

@@ -1,17 +1,16 @@
 //! `apprentice lab graph`
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::cli::output::{complain, say, say_json, table};
 use crate::clock::SystemClock;
 use crate::lab::Labels;
+use crate::lab::experiment::GraphFiles;
 use crate::lab::graph::{
     Dropped, Graph, GraphContest, GraphCrawler, GraphParams, GraphSummary, Worth, crawler_names,
     generate, global_scores, read_archive, read_tables, read_wikispeedia, run as run_contest,
@@ -146,14 +145,33 @@ pub(super) fn run(command: &Command) -> anyhow::Result<ExitCode> {
     }
 }
 
+impl WorldArgs {
+    fn files(&self) -> GraphFiles {
+        GraphFiles {
+            nodes: self.nodes.clone(),
+            edges: self.edges.clone(),
+            articles: self.articles.clone(),
+            archive: self.archive.clone(),
+            keyword: self.keyword.clone(),
+            category: self.category.clone(),
+            labels: self.labels.clone(),
+            generate: self.generate.clone(),
+            generate_nodes: self.generate_nodes,
+            generate_degree: self.generate_degree,
+            generate_topical: self.generate_topical,
+        }
+    }
+}
+
 fn compare(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut contest = contest_of(&args.world)?;
     contest.seed_sets = args.seed_sets;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     contest.workers = args.workers.unwrap_or_else(cores);
-    let graphs = graphs_of(&args.world)?;
+    let graphs = graphs_of(&args.world.files())?;
     let crawls = graphs.len() as u64 * u64::from(args.seed_sets) * contest.crawlers.len() as u64;
-    let bar = bar(crawls);
+    let bar = super::experiment::bar();
+    bar.set_length(crawls);
     let entries = run_contest(&graphs, &contest, &SystemClock::new(), &|_| bar.inc(1));
     bar.finish_and_clear();
     let entries = entries?;
@@ -179,7 +197,7 @@ fn compare(args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 fn precise(args: &WorldArgs, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     let contest = contest_of(args)?;
-    let graphs = graphs_of(args)?;
+    let graphs = graphs_of(&args.files())?;
     let mut rows = Vec::new();
     let mut all = Vec::new();
     for (name, graph) in &graphs {
@@ -250,7 +268,7 @@ fn contest_of(args: &WorldArgs) -> anyhow::Result<GraphContest> {
     })
 }
 
-fn graphs_of(args: &WorldArgs) -> anyhow::Result<Vec<(String, Graph)>> {
+pub(super) fn graphs_of(args: &GraphFiles) -> anyhow::Result<Vec<(String, Graph)>> {
     let mut graphs = Vec::new();
     if let (Some(nodes), Some(edges)) = (&args.nodes, &args.edges) {
         graphs.push(told(file_name(edges), read_tables(nodes, edges)?));
@@ -291,7 +309,8 @@ fn graphs_of(args: &WorldArgs) -> anyhow::Result<Vec<(String, Graph)>> {
     }
     anyhow::ensure!(
         !graphs.is_empty(),
-        "no graph; give --nodes FILE --edges FILE, --articles FILE --keyword WORD, --archive FILE --keyword WORD, or --generate SEED"
+        "no graph; give --nodes FILE --edges FILE, --articles FILE --keyword WORD, --archive FILE --keyword WORD, or --generate SEED \
+         (in a file: nodes and edges, articles and keyword, archive and keyword, or generate)"
     );
     Ok(graphs)
 }
@@ -315,7 +334,7 @@ fn file_name(path: &Path) -> String {
 }
 
 /// A row a crawler; of the checkpoints, the powers of ten and the last.
-fn render(summary: &[GraphSummary]) -> String {
+pub(super) fn render(summary: &[GraphSummary]) -> String {
     let points: Vec<u64> = summary
         .first()
         .map(|of| of.global.iter().map(|(n, _)| *n).collect())
@@ -335,15 +354,4 @@ fn render(summary: &[GraphSummary]) -> String {
     });
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     table(&head, rows)
-}
-
-fn bar(crawls: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(crawls);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} crawls, {eta} left") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Args, bench_of, spec_of};
+use super::bench::bench_of;
+use super::{Args, spec_of};
 use crate::cli::output::{complain, say, say_json, table};
 use crate::clock::SystemClock;
 use crate::lab::study::{self, Finding, Study, StudySpec};
@@ -46,7 +47,7 @@ pub(super) fn run(args: &StudyArgs) -> anyhow::Result<ExitCode> {
         contest: spec_of(contest, "baseline,ftrl")?,
         switch_at: args.switch_at,
     };
-    let bench = bench_of(contest, &SystemClock::new())?;
+    let bench = bench_of(&contest.files(), &SystemClock::new())?;
     let mut found = serde_json::Map::new();
     for study in studies {
         let bar = bar(study);

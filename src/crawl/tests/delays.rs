@@ -17,7 +17,7 @@ async fn asked(answer_ms: u64, limits: v1::Limits) -> Vec<u64> {
         };
         crawl.source.answer(url(page), Outcome::Response(response));
     }
-    crawl.replay().await;
+    Box::pin(crawl.replay()).await;
     let pages = crawl.events().into_iter().filter_map(|event| match event {
         Event::Page(page) => Some(page.lease.leased_at),
         _ => None,

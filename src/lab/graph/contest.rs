@@ -1,7 +1,7 @@
 //! Many crawls of several graphs, side by side.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 use rand::seq::SliceRandom;
 
@@ -10,6 +10,7 @@ use super::model::{Graph, NodeId};
 use super::precision::{Precision, precision};
 use super::roster::GraphCrawler;
 use crate::clock::{Clock, chance};
+use crate::lab::runs::{RunFolder, RunFolderError, work};
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct GraphContest {
 }
 
 /// One crawl.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct GraphEntry {
     /// The graph.
     pub graph: String,
@@ -46,8 +47,11 @@ pub struct GraphEntry {
 }
 
 /// Why a contest cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum GraphContestError {
+    /// What was done cannot be kept.
+    #[error(transparent)]
+    Keep(#[from] RunFolderError),
     /// Nothing to start from.
     #[error(
         "graph {0}: no node has a score above 0, so there is nothing to start from or to find; try another keyword"
@@ -109,6 +113,18 @@ impl GraphContest {
     }
 }
 
+/// What goes on beside the crawls of graphs.
+pub struct GraphWatch<'a> {
+    /// Where results are kept and found again.
+    pub folder: Option<&'a RunFolder>,
+    /// No crawl is begun once this is set.
+    pub stop: &'a AtomicBool,
+    /// Called once with the number of all crawls and of those that were found.
+    pub begun: &'a (dyn Fn(usize, usize) + Sync),
+    /// Called after each crawl that was made now.
+    pub done: &'a (dyn Fn(&GraphEntry) + Sync),
+}
+
 /// Runs every crawler on every graph from every seed set. The order of the entries, and all in them
 /// but the time, is the same for any number of workers.
 ///
@@ -120,6 +136,26 @@ pub fn run(
     clock: &impl Clock,
     done: &(dyn Fn(&GraphEntry) + Sync),
 ) -> Result<Vec<GraphEntry>, GraphContestError> {
+    let watch = GraphWatch {
+        folder: None,
+        stop: &AtomicBool::new(false),
+        begun: &|_, _| {},
+        done,
+    };
+    Ok(run_kept(graphs, contest, clock, &watch)?.0)
+}
+
+/// The same with what was kept before; beside the entries the number of crawls that are missing
+/// because it was stopped.
+///
+/// # Errors
+/// [`GraphContestError`].
+pub fn run_kept(
+    graphs: &[(String, Graph)],
+    contest: &GraphContest,
+    clock: &impl Clock,
+    watch: &GraphWatch<'_>,
+) -> Result<(Vec<GraphEntry>, usize), GraphContestError> {
     let mut crawlers = contest.crawlers.clone();
     let oracle = GraphCrawler::oracle();
     if !crawlers.contains(&oracle) {
@@ -139,29 +175,31 @@ pub fn run(
             jobs.extend(here);
         }
     }
-    let next = AtomicUsize::new(0);
-    let entries = Mutex::new(Vec::with_capacity(jobs.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..contest.workers.clamp(1, jobs.len().max(1)) {
-            scope.spawn(|| {
-                while let Some((at, job)) = take(&jobs, &next) {
-                    let entry = job.run(contest, clock);
-                    done(&entry);
-                    if let Ok(mut entries) = entries.lock() {
-                        entries.push((at, entry));
-                    }
-                }
-            });
+    // Digests are only needed where something is kept.
+    let named = graphs.iter().filter(|_| watch.folder.is_some());
+    let digests: BTreeMap<&str, String> = named
+        .map(|(name, graph)| (name.as_str(), graph.digest()))
+        .collect();
+    let find = |job: &Job<'_>| watch.folder?.get(&job.key(contest, &digests));
+    let found: Vec<Option<GraphEntry>> = jobs.iter().map(find).collect();
+    let missing = jobs.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let missing: Vec<&Job<'_>> = missing.map(|(job, _)| job).collect();
+    (watch.begun)(jobs.len(), jobs.len() - missing.len());
+    let made = work(&missing, contest.workers, watch.stop, &|job| {
+        let entry = job.run(contest, clock);
+        if let Some(folder) = watch.folder {
+            folder.put(&job.key(contest, &digests), &entry)?;
         }
-    });
-    let mut entries = entries.into_inner().unwrap_or_default();
-    entries.sort_by_key(|(at, _)| *at);
-    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
-}
-
-fn take<'a, T>(jobs: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    jobs.get(at).map(|job| (at, job))
+        (watch.done)(&entry);
+        Ok::<_, GraphContestError>(entry)
+    })?;
+    let mut made = made.into_iter();
+    let all = found
+        .into_iter()
+        .map(|found| found.or_else(|| made.next().flatten()));
+    let entries: Vec<GraphEntry> = all.flatten().collect();
+    let missing = jobs.len() - entries.len();
+    Ok((entries, missing))
 }
 
 struct Job<'a> {
@@ -173,6 +211,20 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// All that its outcome depends on.
+    fn key(&self, contest: &GraphContest, digests: &BTreeMap<&str, String>) -> serde_json::Value {
+        serde_json::json!({
+            "program": env!("CARGO_PKG_VERSION"),
+            "graph": self.name,
+            "digest": digests.get(self.name),
+            "crawler": self.crawler.label(),
+            "budget": contest.budget,
+            "seed": contest.seed,
+            "seed_set": self.set,
+            "seeds": self.seeds,
+        })
+    }
+
     fn run(&self, contest: &GraphContest, clock: &impl Clock) -> GraphEntry {
         let started = clock.now();
         let trace = crawl(self.graph, &self.seeds, self.crawler, contest.settings());

@@ -106,6 +106,22 @@ impl Graph {
         &self.edges[self.starts[node]..self.starts[node + 1]]
     }
 
+    /// A fingerprint of all scores and edges: XXH3-128 in hexadecimal.
+    pub fn digest(&self) -> String {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        for beta in &self.beta {
+            hash.update(&beta.to_le_bytes());
+        }
+        for node in 0..self.nodes() {
+            hash.update(&(self.out(node).len() as u64).to_le_bytes());
+            for edge in self.out(node) {
+                hash.update(&edge.target.to_le_bytes());
+                hash.update(&edge.alpha.to_le_bytes());
+            }
+        }
+        format!("{:032x}", hash.digest128())
+    }
+
     /// The nodes with a score above 0, by number.
     pub fn scored(&self) -> Vec<NodeId> {
         let all = 0..self.nodes();

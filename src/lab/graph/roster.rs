@@ -112,7 +112,7 @@ impl GraphCrawler {
     }
 
     /// Greedy by the true score.
-    pub(super) fn oracle() -> Self {
+    pub(in crate::lab) fn oracle() -> Self {
         Self {
             label: "oracle".to_owned(),
             name: "oracle",

@@ -1,0 +1,252 @@
+//! `apprentice lab experiment`
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::bench::{bench_of, sources_of};
+use super::graph::{self, graphs_of};
+use super::publish::{Told, publish, publish_graphs};
+use super::render;
+use crate::cli::exit::FAILED;
+use crate::cli::output::{complain, say};
+use crate::clock::SystemClock;
+use crate::lab::experiment::{BenchFiles, Experiment, GraphFiles, Subject, changes};
+use crate::lab::graph::{GraphContest, GraphWatch, global_scores, run_kept, write};
+use crate::lab::{RunFolder, Setting, Watch, pool_ranks, run_all};
+
+/// The file that an experiment's folder was last used with.
+const LAST: &str = "experiment.toml";
+/// What a shell says of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// Which experiment, and where its results go.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// The experiment (TOML; docs/experiments.md has its fields)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Folder for its runs and reports; what is there already is not run again
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Crawls at once [default: as many as cores, or what the file says]; the results are the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    /// Run nothing; report what is there
+    #[arg(long)]
+    report_only: bool,
+}
+
+/// What happens around the runs.
+struct Around<'a> {
+    args: &'a Args,
+    experiment: &'a Experiment,
+    folder: RunFolder,
+    stop: &'a AtomicBool,
+    workers: usize,
+}
+
+pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
+    let experiment = Experiment::open(&args.file)?;
+    let folder = RunFolder::open(&args.out)?;
+    tell_changes(&args.out, &experiment.text, &folder)?;
+    stop.fetch_or(args.report_only, Ordering::Relaxed);
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let told = args.workers.map(usize::from).or(experiment.workers);
+    let around = Around {
+        args,
+        experiment: &experiment,
+        folder,
+        stop,
+        workers: told.unwrap_or_else(cores),
+    };
+    let missing = match &experiment.on {
+        Subject::Archive {
+            files,
+            settings,
+            against,
+        } => around.archive(files, settings, against)?,
+        Subject::Graphs { files, contest, .. } => around.graphs(files, contest)?,
+    };
+    if missing == 0 {
+        complain(&format!("the report is in {}", args.out.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    complain(&format!(
+        "{missing} runs are missing: the report in {} is partial; the same command goes on",
+        args.out.display()
+    ));
+    let code = if args.report_only { 0 } else { FAILED };
+    Ok(ExitCode::from(code))
+}
+
+impl Around<'_> {
+    /// Runs contests on an archive and reports; how many runs are missing.
+    fn archive(
+        &self,
+        files: &BenchFiles,
+        settings: &[Setting],
+        against: &str,
+    ) -> anyhow::Result<usize> {
+        let bench = bench_of(files, &SystemClock::new())?;
+        let bar = bar();
+        let held = run_all(
+            &bench,
+            settings,
+            self.workers,
+            &Watch {
+                folder: Some(&self.folder),
+                stop: self.stop,
+                begun: &|all, found| begin(&bar, all, found),
+                done: &|_| bar.inc(1),
+            },
+        );
+        bar.finish_and_clear();
+        let held = held?;
+        let sources = sources_of(files, bench.model.version());
+        let mut ranks = Vec::new();
+        if self.experiment.has_ranks {
+            let points = &self.experiment.checkpoints;
+            for (setting, held) in settings.iter().zip(&held) {
+                let entries = &held.entries;
+                ranks.push(pool_ranks(
+                    &bench,
+                    &setting.spec,
+                    entries,
+                    points,
+                    self.workers,
+                )?);
+            }
+        }
+        let told = Told {
+            ranks: &ranks,
+            title: &self.experiment.title,
+            spec: Some(&self.experiment.text),
+            sources: &sources,
+            digests: &bench.digests,
+            checkpoints: &self.experiment.checkpoints,
+            against,
+        };
+        let summaries = publish(&self.args.out, &told, settings, &held)?;
+        for (setting, summary) in settings.iter().zip(&summaries) {
+            if settings.len() > 1 {
+                say(&setting.name)?;
+            }
+            say(&render(summary))?;
+        }
+        Ok(held.iter().map(|held| held.missing).sum())
+    }
+
+    /// Runs contests on graphs and reports; how many runs are missing.
+    fn graphs(&self, files: &GraphFiles, contest: &GraphContest) -> anyhow::Result<usize> {
+        let contest = GraphContest {
+            workers: self.workers,
+            ..contest.clone()
+        };
+        let graphs = graphs_of(files)?;
+        let bar = bar();
+        let watch = GraphWatch {
+            folder: Some(&self.folder),
+            stop: self.stop,
+            begun: &|all, found| begin(&bar, all, found),
+            done: &|_| bar.inc(1),
+        };
+        let run = run_kept(&graphs, &contest, &SystemClock::new(), &watch);
+        bar.finish_and_clear();
+        let (entries, missing) = run?;
+        let summary = global_scores(&contest, &entries);
+        write(&self.args.out, &contest, &summary, &entries)
+            .with_context(|| format!("--out {}", self.args.out.display()))?;
+        let named = graphs.iter().map(|(name, graph)| {
+            let size = format!("{name}: {} nodes, {} edges", graph.nodes(), graph.edges());
+            ("graph".to_owned(), size)
+        });
+        let named = named.collect();
+        let out = &self.args.out;
+        publish_graphs(out, self.experiment, named, &contest, &entries, missing)?;
+        say(&graph::render(&summary))?;
+        Ok(missing)
+    }
+}
+
+/// Says how the experiment differs from the one that the folder was last used with, and writes down
+/// what it is now.
+fn tell_changes(out: &Path, text: &str, folder: &RunFolder) -> anyhow::Result<()> {
+    let path = out.join(LAST);
+    if let Ok(before) = fs::read_to_string(&path) {
+        let changed = changes(&before, text);
+        if !changed.is_empty() {
+            complain(&format!(
+                "the experiment has changed since {} was last used: {}; of the {} runs that it holds those \
+                 that are the same are taken over, the others stay for the day it is changed back",
+                out.display(),
+                changed.join(", "),
+                folder.count()
+            ));
+        }
+    }
+    fs::write(&path, text).with_context(|| format!("{}", path.display()))
+}
+
+/// A bar for a person at a terminal; a log gets none.
+pub(super) fn bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let template = "{elapsed_precise} {bar:30} {pos} of {len} crawls, {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}
+
+/// What was found before says nothing of how fast it goes.
+fn begin(bar: &ProgressBar, all: usize, found: usize) {
+    bar.set_length(all as u64);
+    bar.set_position(found as u64);
+    bar.reset_eta();
+    if found > 0 {
+        complain(&format!("{found} of {all} crawls were made before"));
+    }
+}
+
+/// Set when the person or the system says that it is enough. Whoever says it twice is not kept waiting
+/// for the crawls that are under way.
+pub(super) fn stop_when_told() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    tokio::spawn(async move {
+        let mut terminate =
+            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+        loop {
+            match &mut terminate {
+                Ok(terminate) => tokio::select! {
+                    _ = tokio::signal::ctrl_c() => {}
+                    _ = terminate.recv() => {}
+                },
+                Err(_) => drop(tokio::signal::ctrl_c().await),
+            }
+            if told.swap(true, Ordering::Relaxed) {
+                #[allow(
+                    clippy::exit,
+                    reason = "crawls under way cannot be abandoned otherwise"
+                )]
+                std::process::exit(INTERRUPTED);
+            }
+            complain("stopping: the crawls under way are finished and kept; again to abandon them");
+        }
+    });
+    stop
+}
