@@ -10,7 +10,7 @@ use rand::seq::SliceRandom;
 use super::by_words::TopicWords;
 use super::crawler::Crawler;
 use super::labels::{Labels, LabelsError};
-use super::neighbours::{Task, task};
+use super::neighbours::{Task, has_neighbours, task};
 use super::replay::{Entry, Fence, Job, replay, run_key};
 use super::runs::{RunFolder, RunFolderError, RunRecord, work};
 use super::sources::Digests;
@@ -402,6 +402,10 @@ fn starts(
             labelled_seeds(&world.archive, &table, &world.trained_on)
         }
     };
+    if spec.start == Start::Neighbours {
+        let web = world.web(cores());
+        starts.retain(|url| has_neighbours(web, url));
+    }
     starts.sort();
     starts.dedup();
     if starts.is_empty() {
@@ -411,6 +415,7 @@ fn starts(
                 Start::Far => {
                     "no archived page lies two links or more before a relevant one".to_owned()
                 }
+                Start::Neighbours => NO_NEIGHBOURS.to_owned(),
                 Start::Labelled => {
                     "no archived page beside the critic's examples is labelled so".to_owned()
                 }
@@ -419,6 +424,12 @@ fn starts(
         });
     }
     Ok(starts)
+}
+
+const NO_NEIGHBOURS: &str = "no archived page lies two links before one of its examples";
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn seeds(
@@ -441,11 +452,10 @@ fn seeds(
             targets: Vec::new(),
         });
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (web, ranks) = world.web(cores).with_ranks();
+    let (web, ranks) = world.web(cores()).with_ranks();
     let found = task(web, ranks, &seeds, spec.start_pages, &mut luck);
     found.ok_or_else(|| ContestError::NoSeeds {
         topic: topic.to_owned(),
-        why: "no archived page lies two links before one of its examples".to_owned(),
+        why: NO_NEIGHBOURS.to_owned(),
     })
 }

@@ -51,6 +51,14 @@ pub(super) fn task(
     Some(Task { seeds, targets })
 }
 
+/// Whether a page lies two links before this one.
+pub(super) fn has_neighbours(web: &WebGraph, url: &CanonicalUrl) -> bool {
+    web.place(url.id()).is_some_and(|page| {
+        let mut before = web.into(page).iter().flat_map(|parent| web.into(*parent));
+        before.any(|other| *other != page)
+    })
+}
+
 /// The pages of highest rank.
 fn best(pages: &[u32], ranks: &[f64]) -> Vec<u32> {
     let mut pages = pages.to_vec();
