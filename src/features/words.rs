@@ -13,7 +13,10 @@ impl PageSketch {
     /// there is not.
     pub fn words_near(&self, link: usize, d_max: u8) -> (Vec<u64>, Vec<u64>) {
         let (mut inside, mut around) = (Vec::new(), Vec::new());
-        let leaves = self.links.get(link).map(|link| self.near_leaves(link, d_max));
+        let leaves = self
+            .links
+            .get(link)
+            .map(|link| self.near_leaves(link, d_max));
         for (offset, leaf) in leaves.into_iter().flatten() {
             let words = if offset == 0 {
                 &mut inside

@@ -13,7 +13,7 @@ use super::crawler::Crawler;
 use super::replay::Entry;
 use super::start::Start;
 use crate::apprentice::{ExplorationFigures, LearnerReport};
-use crate::measure::{LossCurve, LossPoint, NamedCurve, SeriesError, loss_svg};
+use crate::measure::{LossCurve, LossPoint, NamedCurve, SVG_CURVES_MAX, SeriesError, loss_svg};
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -260,7 +260,7 @@ fn spread_at(group: &[&Entry], n: u64) -> Option<Spread> {
 }
 
 /// Writes `curves.csv`, `summary.json` and, where crawls have come to something, `loss-TOPIC.svg` into
-/// `dir`.
+/// `dir`; where one picture cannot hold the curves of all crawlers, `loss-TOPIC-2.svg` has more.
 ///
 /// # Errors
 /// [`ReportError`] names the file.
@@ -284,8 +284,12 @@ pub fn write(
     json.and_then(|json| fs::write(&path, json + "\n"))
         .map_err(io(&path))?;
     for topic in &spec.topics {
-        let path = dir.join(format!("loss-{}.svg", topic.replace('/', "_")));
-        if let Some(svg) = picture(spec, topic, entries)? {
+        for (svg, number) in pictures(spec, topic, entries)?.into_iter().zip(1..) {
+            let part = match number {
+                1 => String::new(),
+                more => format!("-{more}"),
+            };
+            let path = dir.join(format!("loss-{}{part}.svg", topic.replace('/', "_")));
             fs::write(&path, svg).map_err(io(&path))?;
         }
     }
@@ -331,13 +335,13 @@ fn write_curves(entries: &[Entry], out: impl io::Write) -> io::Result<()> {
     csv.flush()
 }
 
-/// The mean curves of a topic: by the labels where there are any, else by the critic; `None` if no
+/// The mean curves of a topic: by the labels where there are any, else by the critic; none if no
 /// crawler has one.
-fn picture(
+fn pictures(
     spec: &ContestSpec,
     topic: &str,
     entries: &[Entry],
-) -> Result<Option<String>, ReportError> {
+) -> Result<Vec<String>, ReportError> {
     let mut curves = Vec::new();
     for group in groups(spec, entries) {
         let Some(first) = group.first().filter(|entry| entry.topic == topic) else {
@@ -352,15 +356,15 @@ fn picture(
             });
         }
     }
-    if curves.is_empty() {
-        return Ok(None);
-    }
     let title = format!("{topic}: mean of {} seed sets", spec.seed_sets);
-    let svg = loss_svg(&title, &curves).map_err(|error| ReportError::Plot {
-        topic: topic.to_owned(),
-        error,
-    })?;
-    Ok(Some(svg))
+    let parts = curves.chunks(SVG_CURVES_MAX);
+    let drawn = parts.map(|part| loss_svg(&title, part));
+    drawn
+        .collect::<Result<_, _>>()
+        .map_err(|error| ReportError::Plot {
+            topic: topic.to_owned(),
+            error,
+        })
 }
 
 fn mean_points(group: &[&Entry]) -> Vec<LossPoint> {

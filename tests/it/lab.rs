@@ -168,6 +168,22 @@ impl Run {
 }
 
 #[test]
+fn more_crawlers_than_one_picture_holds_get_another() {
+    let buffers = (101..=114).map(|n| format!("breadth-first+buffer:{n}"));
+    let crawlers: Vec<String> = buffers.chain(["baseline".to_owned()]).collect();
+    let run = SHELF.run(&format!(
+        "--archive web.warc.gz --examples examples.csv --topic TOPIC --budget 20 --crawlers {}",
+        crawlers.join(",")
+    ));
+    assert!(run.output.status.success(), "{:?}", run.output);
+    let topic = SHELF.topic.replace('/', "_");
+    let last = std::fs::read_to_string(run.out.join(format!("loss-{topic}-2.svg"))).unwrap();
+    assert!(last.contains("baseline"));
+    assert!(run.out.join(format!("loss-{topic}.svg")).exists());
+    assert!(run.out.join("report.html").exists());
+}
+
+#[test]
 fn the_curves_have_the_columns_and_lines_that_scripts_rely_on() {
     let run = SHELF.compare("--labels labels.csv --budget 270 --seed-sets 2");
     let curves = String::from_utf8(run.curves()).unwrap();
