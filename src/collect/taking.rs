@@ -144,13 +144,12 @@ impl<S: Source, C: Clock> Collector<S, C> {
                 FetchError::ContentType(DocumentKind::refused_as(content_type, &response.body));
             return self.lose(job.url, error.name(), &error.to_string(), true, at);
         }
-        let fields = [
-            ("Content-Type", content_type),
-            ("X-Robots-Tag", response.robots_tag.as_deref()),
-        ];
-        let headers: Vec<(String, String)> = fields
+        let tags = response.robots_tag.as_deref().unwrap_or_default().lines();
+        let headers: Vec<(String, String)> = content_type
+            .map(|content_type| ("Content-Type", content_type))
             .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .chain(tags.map(|tag| ("X-Robots-Tag", tag)))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         self.output.write_answer(&StoredAnswer {
             url: &job.url,

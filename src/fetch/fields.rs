@@ -13,7 +13,7 @@ pub struct Fields {
     pub content_type: Option<String>,
     /// All Content-Encoding fields, joined by commas.
     pub content_encoding: Option<String>,
-    /// All X-Robots-Tag fields, joined by commas.
+    /// All X-Robots-Tag fields, a line each.
     pub robots_tag: Option<String>,
     /// Location, byte for byte.
     pub location: Option<Vec<u8>>,
@@ -29,8 +29,8 @@ impl Fields {
             let text = || String::from_utf8_lossy(value).trim().to_owned();
             match name.to_ascii_lowercase().as_str() {
                 "content-type" => fill(&mut fields.content_type, text),
-                "content-encoding" => join(&mut fields.content_encoding, &text()),
-                "x-robots-tag" => join(&mut fields.robots_tag, &text()),
+                "content-encoding" => join(&mut fields.content_encoding, ", ", &text()),
+                "x-robots-tag" => join(&mut fields.robots_tag, "\n", &text()),
                 "location" => fill(&mut fields.location, || value.to_vec()),
                 "retry-after" => fill(&mut fields.retry_after, text),
                 _ => {}
@@ -46,10 +46,10 @@ fn fill<T>(field: &mut Option<T>, value: impl FnOnce() -> T) {
     }
 }
 
-fn join(field: &mut Option<String>, value: &str) {
+fn join(field: &mut Option<String>, between: &str, value: &str) {
     match field {
         Some(text) => {
-            text.push_str(", ");
+            text.push_str(between);
             text.push_str(value);
         }
         None => *field = Some(value.to_owned()),
@@ -148,30 +148,38 @@ pub struct RobotsTag {
     pub noarchive: bool,
 }
 
-/// Reads the joined `X-Robots-Tag` headers of an answer ([`super::Response::robots_tag`]).
+/// Reads the `X-Robots-Tag` headers of an answer, a line each ([`super::Response::robots_tag`]).
 ///
 /// A directive holds for everybody, or after `name:` for the crawler of that name; the name holds
-/// until the next one. Ours is [`super::PRODUCT_TOKEN`].
-pub fn robots_tag_directives(header: &str) -> RobotsTag {
+/// until the next one of the same header. Ours is [`super::PRODUCT_TOKEN`].
+pub fn robots_tag_directives(headers: &str) -> RobotsTag {
     let mut tag = RobotsTag::default();
-    let mut ours = true;
-    for part in header.split(',') {
-        let mut directive = part.trim();
-        // `unavailable_after: <date>` and the like carry a value and name nobody.
-        if let Some((name, rest)) = directive.split_once(':')
-            && !is_valued(name.trim())
-        {
-            ours = name.trim().eq_ignore_ascii_case(super::PRODUCT_TOKEN);
-            directive = rest.trim();
-        }
-        if ours {
-            let is = |word: &str| directive.eq_ignore_ascii_case(word);
-            tag.noindex |= is("noindex") || is("none");
-            tag.nofollow |= is("nofollow") || is("none");
-            tag.noarchive |= is("noarchive");
-        }
+    for header in headers.lines() {
+        tag.read(header);
     }
     tag
+}
+
+impl RobotsTag {
+    fn read(&mut self, header: &str) {
+        let mut ours = true;
+        for part in header.split(',') {
+            let mut directive = part.trim();
+            // `unavailable_after: <date>` and the like carry a value and name nobody.
+            if let Some((name, rest)) = directive.split_once(':')
+                && !is_valued(name.trim())
+            {
+                ours = name.trim().eq_ignore_ascii_case(super::PRODUCT_TOKEN);
+                directive = rest.trim();
+            }
+            if ours {
+                let is = |word: &str| directive.eq_ignore_ascii_case(word);
+                self.noindex |= is("noindex") || is("none");
+                self.nofollow |= is("nofollow") || is("none");
+                self.noarchive |= is("noarchive");
+            }
+        }
+    }
 }
 
 fn is_valued(name: &str) -> bool {
@@ -272,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_one_name_are_joined_or_the_first_is_taken() {
+    fn fields_of_one_name_are_all_kept_or_the_first_is_taken() {
         let fields = Fields::from_pairs([
             ("Content-Type", b"text/html".as_slice()),
             ("content-type", b"image/png"),
@@ -282,7 +290,21 @@ mod tests {
         assert_eq!(fields.content_type.as_deref(), Some("text/html"));
         assert_eq!(
             fields.robots_tag.as_deref(),
-            Some("noindex, apprentice: nofollow")
+            Some("noindex\napprentice: nofollow")
         );
+    }
+
+    #[test]
+    fn a_name_in_one_robots_tag_says_nothing_of_the_next_header() {
+        let read = |second: &[u8]| {
+            let headers = [
+                ("X-Robots-Tag", b"otherbot: noindex".as_slice()),
+                ("X-Robots-Tag", second),
+            ];
+            let tag = Fields::from_pairs(headers).robots_tag.unwrap();
+            robots_tag_directives(&tag).nofollow
+        };
+        assert!(read(b"nofollow"));
+        assert!(!read(b"anotherbot: nofollow"));
     }
 }

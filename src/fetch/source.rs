@@ -111,7 +111,7 @@ pub struct Response {
     pub status: u16,
     /// The Content-Type header as sent.
     pub content_type: Option<String>,
-    /// All `X-Robots-Tag` headers, joined by commas.
+    /// All `X-Robots-Tag` headers, a line each.
     pub robots_tag: Option<String>,
     /// The body, decompressed, cut at the limit.
     pub body: Bytes,

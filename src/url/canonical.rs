@@ -202,6 +202,10 @@ mod tests {
             ("http://a%2Eb.test/", "http://a.b.test/"),
             ("http://h.test./", "http://h.test./"),
             (" http://h.test/x \n", "http://h.test/x"),
+            // abot 111, crawl4ai 1407: the path of a URL is a name, capitals and all.
+            ("http://h.test/Path?Query", "http://h.test/Path?Query"),
+            // heritrix3 718: no host name by the book, and in use all the same.
+            ("http://a_b.test/", "http://a_b.test/"),
         ] {
             assert_eq!(parsed(text), canonical, "{text}");
         }

@@ -82,7 +82,7 @@ async fn conforms(source: &impl Source, base: &str) {
     let page = response(source, &at("/page")).await;
     assert_eq!((page.status, &page.body[..]), (200, b"hello".as_slice()));
     assert_eq!(page.content_type.as_deref(), Some("text/html"));
-    assert_eq!(page.robots_tag.as_deref(), Some("noarchive, nofollow"));
+    assert_eq!(page.robots_tag.as_deref(), Some("noarchive\nnofollow"));
     assert!(!page.truncated);
 
     let large = response(source, &at("/large")).await;
@@ -219,6 +219,17 @@ async fn every_limit_ends_a_fetch_under_its_own_name() {
     let mut request = request(&site.url("/hang"));
     request.limits.total = Duration::from_millis(100);
     assert_eq!(failing(&source, request).await.name(), "timeout-total");
+}
+
+#[tokio::test]
+async fn lines_of_a_head_that_are_not_by_the_book_lose_no_page() {
+    let site = Site::start().await;
+    let page = response(&direct(), &site.url("/odd-lines")).await;
+    assert_eq!(
+        page.content_type.as_deref(),
+        Some("text/html; charset=utf-8")
+    );
+    assert_eq!((&page.body[..], page.truncated), (&b"hello"[..], false));
 }
 
 #[tokio::test]

@@ -330,6 +330,25 @@ async fn an_address_that_the_guard_forbids_says_nothing_of_the_host_to_other_cra
 }
 
 #[tokio::test]
+async fn a_robots_txt_that_leads_to_a_forbidden_address_permits_nothing() {
+    // stormcrawler 2077: a redirect that was refused became a permission.
+    let crawl = polite(&["b/"], "");
+    crawl.redirect("b/robots.txt", "inside/robots.txt");
+    crawl.fail(
+        "inside/robots.txt",
+        FetchError::Address([10, 0, 0, 1].into()),
+    );
+    crawl.replay().await;
+    assert!(!crawl.requests().contains(&"b/".to_owned()));
+    assert_eq!(crawl.refusal_of("b/"), Some(Refusal::HostGivenUp));
+    let told = crawl.events().into_iter().find_map(|event| match event {
+        Event::HostFacts(facts) if facts.robots.contains("leads elsewhere") => Some(facts.robots),
+        _ => None,
+    });
+    assert!(told.unwrap().contains("10.0.0.1"));
+}
+
+#[tokio::test]
 async fn why_a_robots_txt_cannot_be_had_is_booked_and_counted() {
     let mut crawl = Crawl::new(&["a/"]);
     crawl.robots = RobotsPolicy::Obey(RobotsCache::default());

@@ -352,6 +352,11 @@ impl Shared {
             .pool_idle_timeout(idle)
             .pool_max_idle_per_host(1)
             .http1_max_buf_size(header_bytes_max)
+            // Old servers and scripts write such lines, browsers read over them, and so does
+            // `archive`: no reason to lose the page.
+            .http1_allow_spaces_after_header_name_in_responses(true)
+            .http1_allow_obsolete_multiline_headers_in_responses(true)
+            .http1_ignore_invalid_headers_in_responses(true)
             .http2_max_header_list_size(u32::try_from(header_bytes_max).unwrap_or(u32::MAX));
         let dial = Dial::new(
             self.proxy.clone(),

@@ -1,7 +1,7 @@
 //! The rules of one robots.txt, as they hold for this crawler.
 //!
-//! robotxt does the work. Two files out of 35 tried were read wrongly by it and are mended before it
-//! sees them ([`mend`]).
+//! robotxt does the work. What it reads otherwise than RFC 9309 says is mended before it sees the file
+//! ([`mend`]) and the path that is asked for ([`path_of`]).
 
 use std::time::Duration;
 
@@ -40,15 +40,13 @@ impl RobotsRules {
 
     /// Whether `url` may be fetched.
     pub fn allows(&self, url: &CanonicalUrl) -> bool {
-        url.to_url()
-            .is_ok_and(|url| self.robots.is_url_allowed(&url))
+        path_of(url).is_some_and(|path| self.robots.is_allowed(&path))
     }
 
-    /// The rule that decides about `url`, as written in the file; `None` if none speaks of it.
+    /// The rule that decides about `url`, as written in the file (but a `$` that is none of the marks
+    /// as `%24`); `None` if none speaks of it.
     pub fn deciding_rule(&self, url: &CanonicalUrl) -> Option<String> {
-        let url = url.to_url().ok()?;
-        let path = &url[::url::Position::BeforePath..::url::Position::AfterQuery];
-        let rule = self.robots.matching_rule(path)?;
+        let rule = self.robots.matching_rule(&path_of(url)?)?;
         let verb = if rule.is_allow() { "Allow" } else { "Disallow" };
         Some(format!("{verb}: {}", rule.pattern()))
     }
@@ -79,6 +77,15 @@ impl RobotsRules {
     pub fn bytes(&self) -> usize {
         2 * self.file.len()
     }
+}
+
+/// Path and query of `url` as they are compared: `*` and `$` encoded, for that is how a rule names
+/// these characters when it does not mean the marks (RFC 9309, 2.2.3), and robotxt 0.7 takes `%2A` and
+/// `*` for different octets. `None` only for a damaged URL.
+fn path_of(url: &CanonicalUrl) -> Option<String> {
+    let url = url.to_url().ok()?;
+    let path = &url[::url::Position::BeforePath..::url::Position::AfterQuery];
+    Some(path.replace('*', "%2A").replace('$', "%24"))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,6 +121,7 @@ const SPELLINGS: &[(&str, Line)] = &[
 ///   us all the same (2.2.1): the rest of the line goes.
 /// - Only a rule ends the list of agents (2.1), not a Crawl-delay: one between two agent lines is
 ///   moved behind the last of them.
+/// - A `$` that does not end a pattern is the character: it is encoded like those of the path.
 fn mend(file: &[u8]) -> Vec<u8> {
     let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
     let mut mended = Vec::with_capacity(file.len().min(ROBOTS_BYTES_MAX) + 64);
@@ -139,6 +147,8 @@ fn mend(file: &[u8]) -> Vec<u8> {
                 &mut mended,
                 format!("user-agent: {PRODUCT_TOKEN}").as_bytes(),
             );
+        } else if kind == Line::Rule {
+            push_rule(&mut mended, line);
         } else {
             push(&mut mended, line);
         }
@@ -162,6 +172,23 @@ fn whole_lines(file: &[u8]) -> &[u8] {
 
 fn push(mended: &mut Vec<u8>, line: &[u8]) {
     mended.extend_from_slice(line);
+    mended.push(b'\n');
+}
+
+fn push_rule(mended: &mut Vec<u8>, line: &[u8]) {
+    let ends = |rest: &[u8]| {
+        let next = rest.trim_ascii_start().first();
+        next.is_none_or(|next| *next == b'#')
+    };
+    let mut parts = line.split(|byte| *byte == b'$');
+    mended.extend_from_slice(parts.next().unwrap_or_default());
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next() {
+        // What follows an empty part is another `$`.
+        let is_mark = ends(part) && (!part.trim_ascii().is_empty() || parts.peek().is_none());
+        mended.extend_from_slice(if is_mark { b"$" } else { b"%24" });
+        mended.extend_from_slice(part);
+    }
     mended.push(b'\n');
 }
 

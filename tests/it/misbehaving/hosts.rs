@@ -47,7 +47,7 @@ const fn closed(name: &'static str) -> Host {
 }
 
 /// All hosts on the one site; see [`answer`] and `support::site`.
-pub(super) const HOSTS: [Host; 54] = [
+pub(super) const HOSTS: [Host; 55] = [
     ends("page", "page"),
     ends("large", "page"),
     ends("empty", "page"),
@@ -67,6 +67,7 @@ pub(super) const HOSTS: [Host; 54] = [
     ends("chunk-broken", "page"),
     ends("chunk-first-broken", "broken"),
     ends("chunk-last-missing", "page"),
+    ends("odd-lines", "page"),
     ends("garbage", "protocol"),
     ends("huge-headers", "protocol"),
     ends("many-headers", "protocol"),

@@ -284,6 +284,10 @@ fn broken(path: &str) -> Option<(Vec<u8>, Then)> {
             ok(&format!("X: {}\r\n", "y".repeat(5_000)), b"hello"),
             KeepAlive,
         ),
+        "/odd-lines" => {
+            let lines = "Content-Type : text/html;\r\n charset=utf-8\r\nno colon\r\nX (y): z\r\n";
+            (ok(lines, b"hello"), KeepAlive)
+        }
         "/garbage" => (
             b"\x16\x03\x01 SSH-2.0 this is not HTTP\r\n\r\n".to_vec(),
             Close,

@@ -101,6 +101,64 @@ fn the_rules_of_rfc_9309_hold() {
 }
 
 #[test]
+fn of_equally_long_rules_the_one_that_allows_decides() {
+    for file in [
+        "User-agent: *\nDisallow: /a\nAllow: /a\n",
+        "User-agent: *\nAllow: /a\nDisallow: /a\n",
+    ] {
+        assert!(allows(file, "/a/b"), "{file}");
+    }
+}
+
+#[test]
+fn paths_are_compared_octet_by_octet() {
+    // crawler-commons 389, 195, 215: Unicode as it is, marks that are meant literally, no path.
+    for (rule, path, is_allowed) in [
+        ("/\u{fc}ber", "/%C3%BCber", false),
+        ("/%c3%bcber", "/%C3%BCber", false),
+        ("/a%2Ab", "/a*b", false),
+        ("/a%2Ab", "/axb", true),
+        ("/a%24", "/a$", false),
+        ("/a%24", "/a", true),
+        ("/a%2a", "/a%2Ab", false),
+        ("/a*b", "/a*b", false),
+        ("/a$", "/a$", true),
+        ("/a$b", "/a$b", false),
+        ("/a$b$ # two", "/a$bc", true),
+        ("/a$b$ # two", "/a$b", false),
+        ("/a$$", "/a$", false),
+        ("/a%2Fb", "/a/b", true),
+        ("/?q", "?q=1", false),
+        ("/Private", "/private", true),
+    ] {
+        let file = format!("User-agent: *\nDisallow: {rule}\n");
+        assert_eq!(allows(&file, path), is_allowed, "{rule} {path}");
+    }
+}
+
+#[test]
+fn only_a_rule_ends_the_agents_of_a_group() {
+    // crawler-commons 114, 390, 430: what stands between two agents.
+    for between in [
+        "\n",
+        "# note\n",
+        "Sitemap: http://h.test/s\n",
+        "Unheard-of: x\n\n",
+    ] {
+        let file = format!("User-agent: apprentice\n{between}User-agent: o\nDisallow: /a\n");
+        assert!(!allows(&file, "/a"), "{between:?}");
+        let file =
+            format!("User-agent: apprentice\n{between}Disallow: /a\n{between}Disallow: /b\n");
+        assert!(!allows(&file, "/a") && !allows(&file, "/b"), "{between:?}");
+    }
+    // crawler-commons 590: nothing that is said to all holds for who is named.
+    let file =
+        "User-agent: *\nCrawl-delay: 9\nDisallow: /\n\nUser-agent: apprentice\nDisallow: /a\n";
+    assert_eq!(delay(file), None);
+    assert!(allows(file, "/b"));
+}
+
+#[test]
 fn the_deciding_rule_and_the_sitemaps_are_told() {
     let file = b"Sitemap: http://h.test/s.xml\nSitemap: ftp://h.test/no\nUser-agent: *\n\
                  Sitemap: https://o.test/t.xml\nDisallow: /a\n";
