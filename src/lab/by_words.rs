@@ -143,7 +143,7 @@ pub struct SharkParams {
 }
 
 impl Default for SharkParams {
-    /// 0.5, 0.8 and 0.1, as Menczer, Pant and Srinivasan set them (TOIT 2004).
+    /// 0.5, 0.8 and 0.1, as remembered of Menczer, Pant and Srinivasan (TOIT 2004); not looked up.
     fn default() -> Self {
         Self {
             decay: 500,
