@@ -14,8 +14,9 @@ mod within;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 pub use datadir::{DataDir, DataDirError};
 pub use error::RegistryError;
@@ -87,10 +88,15 @@ impl Slot {
     }
 }
 
+/// An engine that has ended has said why after so long.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(2);
+
 struct Running {
     handle: Handle,
     /// Set when the engine has broken.
     broken: Arc<OnceLock<String>>,
+    /// Closed when the engine has ended, and `broken` is set if it has to be.
+    ended: watch::Receiver<()>,
     thread: JoinHandle<()>,
 }
 
@@ -211,20 +217,36 @@ impl<S: Source, C: Clock> Registry<S, C> {
             Ok(handle) => match handle.status().await {
                 Ok(crawl) => Ok(crawl),
                 // Its engine has ended: it broke, or the crawl was deleted, or the daemon stops.
-                Err(error) => match self.get(name).await {
-                    Ok(_) => Ok(failed(error.to_string())),
-                    Err(RegistryError::Broken { reason, .. }) => Ok(self
-                        .last_report(name)
-                        .await
-                        .unwrap_or_else(|| failed(reason))),
-                    Err(error) => Err(error),
-                },
+                Err(error) => {
+                    self.engine_has_ended(name).await;
+                    match self.get(name).await {
+                        Ok(_) => Ok(failed(error.to_string())),
+                        Err(RegistryError::Broken { reason, .. }) => Ok(self
+                            .last_report(name)
+                            .await
+                            .unwrap_or_else(|| failed(reason))),
+                        Err(error) => Err(error),
+                    }
+                }
             },
             Err(RegistryError::Broken { reason, .. }) => Ok(self
                 .last_report(name)
                 .await
                 .unwrap_or_else(|| failed(reason))),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until an engine that answers no more has said why.
+    async fn engine_has_ended(&self, name: &str) {
+        let ended = match self.slots.lock().await.crawls.get(name) {
+            Some(Slot::Open(running)) => Some(running.ended.clone()),
+            _ => None,
+        };
+        if let Some(mut ended) = ended {
+            // Nothing is ever sent: this is an error when the sender is gone. An engine that lives on,
+            // whyever it did not answer, is not waited for.
+            let _ = tokio::time::timeout(LAST_WORDS_MAX, ended.changed()).await;
         }
     }
 
@@ -371,14 +393,19 @@ impl<S: Source, C: Clock> Registry<S, C> {
             on_blocking_pool(move || Ok(Engine::open_keeping(parts, &warc)?)).await?;
         let broken = Arc::new(OnceLock::new());
         let note = Arc::clone(&broken);
+        let (runs, ended) = watch::channel(());
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new()
             .name(format!("crawl-{name}"))
-            .spawn(move || run_engine(&runtime, engine, &note))
+            .spawn(move || {
+                run_engine(&runtime, engine, &note);
+                drop(runs);
+            })
             .map_err(|error| RegistryError::Damaged(format!("no thread for the crawl: {error}")))?;
         Ok(Running {
             handle,
             broken,
+            ended,
             thread,
         })
     }

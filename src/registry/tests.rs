@@ -76,7 +76,7 @@ async fn a_broken_crawl_that_several_resume_at_once_is_opened_once() {
     tokio::task::yield_now().await;
     drop(slots);
     for caller in callers {
-        let resumed = tokio::time::timeout(std::time::Duration::from_mins(1), caller).await;
+        let resumed = tokio::time::timeout(Duration::from_mins(1), caller).await;
         resumed.expect("nobody answers").unwrap().unwrap();
     }
     assert_eq!(registry.count().await, 1);
