@@ -3,9 +3,9 @@
 
 use tempfile::TempDir;
 
+use super::support::FailingStore;
 use super::*;
-use crate::booking::Reference;
-use crate::frontier::{SledStore, StoreFailure};
+use crate::frontier::SledStore;
 use crate::store::StoreOptions;
 
 /// Some of everything: redirects, failures that are tried again, links that come twice.
@@ -25,59 +25,6 @@ fn small() -> Crawl {
     crawl.page("b/3", "reef", &[]).page("b/4", "sand", &[]);
     crawl.page("c/1", "reef", &["c/", "moved/"]);
     crawl
-}
-
-/// Makes nothing durable that comes after event `stop`; then every flush fails.
-struct Stopping<S> {
-    inner: Arc<S>,
-    stop: Seq,
-}
-
-impl<S: FrontierStore> FrontierStore for Stopping<S> {
-    fn append(&self, event: Event) -> Seq {
-        self.inner.append(event)
-    }
-
-    fn flush(&self) -> Result<Seq, StoreFailure> {
-        self.flush_to(Seq(u64::MAX))
-    }
-
-    fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
-        self.inner.flush_to(last.min(self.stop))?;
-        if self.inner.last().min(last) > self.stop {
-            return Err(StoreFailure("it has stopped".into()));
-        }
-        Ok(self.inner.durable())
-    }
-
-    fn durable(&self) -> Seq {
-        self.inner.durable()
-    }
-
-    fn last(&self) -> Seq {
-        self.inner.last()
-    }
-
-    fn event(&self, seq: Seq) -> Result<Option<Event>, StoreFailure> {
-        self.inner.event(seq)
-    }
-
-    fn link_url(&self, at: Reference) -> Result<CanonicalUrl, StoreFailure> {
-        self.inner.link_url(at)
-    }
-
-    fn page(&self, seq: Seq) -> Result<Page, StoreFailure> {
-        self.inner.page(seq)
-    }
-
-    fn scan(
-        &self,
-        from: Seq,
-        to: Seq,
-        visit: &mut dyn FnMut(Seq, Event) -> bool,
-    ) -> Result<(), StoreFailure> {
-        self.inner.scan(from, to, visit)
-    }
 }
 
 async fn run_on(crawl: &Crawl, store: Arc<dyn FrontierStore>) -> Result<(), EngineError> {
@@ -129,10 +76,7 @@ async fn a_crawl_that_stops_after_any_event_is_on_disk_what_a_plain_list_says() 
         let open = || Arc::new(SledStore::open(home.path(), &options).unwrap());
         let inner = open();
         assert_eq!(begin_on(inner.as_ref(), &crawl), 3);
-        let stopping = Stopping {
-            inner: Arc::clone(&inner),
-            stop: Seq(stop as u64),
-        };
+        let stopping = FailingStore::stopping_after(Arc::clone(&inner), Seq(stop as u64));
         let ended = run_on(&crawl, Arc::new(stopping)).await;
         assert!(ended.unwrap_err().to_string().contains("it has stopped"));
         drop(inner);
@@ -163,10 +107,7 @@ async fn a_clock_that_jumps_between_two_lives_costs_no_page_and_doubles_none() {
             crawl.clock = SimulatedClock::starting_at(Timestamp(2 * HOUR_MS));
             let inner = Arc::new(MemoryStore::new());
             begin_on(inner.as_ref(), &crawl);
-            let stopping = Stopping {
-                inner: Arc::clone(&inner),
-                stop: Seq(stop as u64),
-            };
+            let stopping = FailingStore::stopping_after(Arc::clone(&inner), Seq(stop as u64));
             assert!(run_on(&crawl, Arc::new(stopping)).await.is_err());
 
             let left = Arc::new(inner.after_crash());

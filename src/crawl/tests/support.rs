@@ -107,28 +107,39 @@ impl Clock for ImpatientClock {
     }
 }
 
-/// A log whose flushes fail from one on, for a while.
-pub(super) struct FailingStore {
-    pub(super) inner: Arc<MemoryStore>,
+/// A log whose flushes fail: some of them, or all after an event.
+pub(super) struct FailingStore<S = MemoryStore> {
+    pub(super) inner: Arc<S>,
     /// The flushes that fail, counted from 1.
     pub(super) fails: std::ops::Range<u64>,
     pub(super) flushes: AtomicU64,
     /// No flush ends before the log has this many events.
     pub(super) waits_for: AtomicU64,
+    /// Nothing that comes after this event is made durable.
+    stop: Seq,
 }
 
-impl FailingStore {
-    pub(super) fn new(inner: Arc<MemoryStore>, fails: std::ops::Range<u64>) -> Self {
+impl<S> FailingStore<S> {
+    pub(super) fn new(inner: Arc<S>, fails: std::ops::Range<u64>) -> Self {
         Self {
             inner,
             fails,
             flushes: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
+            stop: Seq(u64::MAX),
+        }
+    }
+
+    /// Every flush fails once there is an event after `stop`.
+    pub(super) fn stopping_after(inner: Arc<S>, stop: Seq) -> Self {
+        Self {
+            stop,
+            ..Self::new(inner, 0..0)
         }
     }
 }
 
-impl FrontierStore for FailingStore {
+impl<S: FrontierStore> FrontierStore for FailingStore<S> {
     fn append(&self, event: Event) -> Seq {
         self.inner.append(event)
     }
@@ -141,11 +152,15 @@ impl FrontierStore for FailingStore {
         while self.last().0 < self.waits_for.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
-        self.inner.flush()
+        self.flush_to(Seq(u64::MAX))
     }
 
     fn flush_to(&self, last: Seq) -> Result<Seq, StoreFailure> {
-        self.inner.flush_to(last)
+        self.inner.flush_to(last.min(self.stop))?;
+        if self.inner.last().min(last) > self.stop {
+            return Err(StoreFailure("it has stopped".into()));
+        }
+        Ok(self.inner.durable())
     }
 
     fn durable(&self) -> Seq {

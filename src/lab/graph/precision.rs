@@ -118,20 +118,20 @@ impl Tally {
 
 /// Estimates with the scores of the same nodes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pairs {
+struct Pairs {
     smoothed: Pearson,
     raw: Pearson,
     squared_error: f64,
 }
 
 impl Pairs {
-    pub(super) fn push(&mut self, estimate: f64, score: f64) {
+    fn push(&mut self, estimate: f64, score: f64) {
         self.smoothed.push(estimate, score);
         self.raw.push(estimate.min(50.0).exp_m1(), score);
         self.squared_error += (score - estimate) * (score - estimate);
     }
 
-    pub(super) fn agreement(&self) -> Agreement {
+    fn agreement(&self) -> Agreement {
         let variance = self.smoothed.squares[1];
         Agreement {
             pearson: self.smoothed.value(),
@@ -147,7 +147,7 @@ impl Pairs {
 
 /// Pearson's correlation, kept up by Welford's way of means.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pearson {
+struct Pearson {
     count: f64,
     mean: [f64; 2],
     /// Sums of squares and of the product, around the means.
@@ -156,7 +156,7 @@ pub(super) struct Pearson {
 }
 
 impl Pearson {
-    pub(super) fn push(&mut self, x: f64, y: f64) {
+    fn push(&mut self, x: f64, y: f64) {
         self.count += 1.0;
         let (dx, dy) = (x - self.mean[0], y - self.mean[1]);
         self.mean[0] += dx / self.count;
@@ -166,12 +166,39 @@ impl Pearson {
         self.product += dx * (y - self.mean[1]);
     }
 
-    pub(super) fn value(&self) -> f64 {
+    fn value(&self) -> f64 {
         let scale = (self.squares[0] * self.squares[1]).sqrt();
         if scale > 0.0 {
             self.product / scale
         } else {
             0.0
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pearson_is_that_of_the_text_book() {
+        let mut pearson = Pearson::default();
+        for (x, y) in [(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 4.0), (5.0, 5.0)] {
+            pearson.push(x, y);
+        }
+        // Sums around the means 3 and 4: 10, 6 and 6; 6 / sqrt(60).
+        assert!((pearson.value() - 6.0 / 60.0_f64.sqrt()).abs() < 1e-12);
+        assert!(Pearson::default().value().abs() < 1e-12);
+    }
+
+    #[test]
+    fn r2_is_that_of_the_text_book() {
+        let mut pairs = Pairs::default();
+        for (estimate, score) in [(1.0, 2.0), (4.0, 4.0), (5.0, 6.0)] {
+            pairs.push(estimate, score);
+        }
+        // Errors 1, 0, 1; the scores lie 2, 0, 2 from their mean: 1 - 2 / 8.
+        assert!((pairs.agreement().r2 - 0.75).abs() < 1e-12);
+        assert!(Pairs::default().agreement().r2.abs() < 1e-12);
     }
 }

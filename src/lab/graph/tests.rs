@@ -8,7 +8,6 @@ use super::first_level::{FirstLevel, Parents};
 use super::known::Known;
 use super::nr::NavigationalRank;
 use super::opic::Opic;
-use super::precision::{Pairs, Pearson};
 use super::second_level::{SecondLevel, Siblings};
 use super::*;
 use crate::clock::SystemClock;
@@ -239,28 +238,6 @@ fn both_readings_of_epsilon_differ() {
     };
     assert!(best(0.1) > 850, "{}", best(0.1));
     assert!(best(0.9) < 450, "{}", best(0.9));
-}
-
-#[test]
-fn pearson_is_that_of_the_text_book() {
-    let mut pearson = Pearson::default();
-    for (x, y) in [(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 4.0), (5.0, 5.0)] {
-        pearson.push(x, y);
-    }
-    // Sums around the means 3 and 4: 10, 6 and 6; 6 / sqrt(60).
-    assert_near(&[pearson.value()], &[6.0 / 60.0_f64.sqrt()]);
-    assert_near(&[Pearson::default().value()], &[0.0]);
-}
-
-#[test]
-fn r2_is_that_of_the_text_book() {
-    let mut pairs = Pairs::default();
-    for (estimate, score) in [(1.0, 2.0), (4.0, 4.0), (5.0, 6.0)] {
-        pairs.push(estimate, score);
-    }
-    // Errors 1, 0, 1; the scores lie 2, 0, 2 from their mean: 1 - 2 / 8.
-    assert_near(&[pairs.agreement().r2], &[0.75]);
-    assert_near(&[Pairs::default().agreement().r2], &[0.0]);
 }
 
 #[test]
