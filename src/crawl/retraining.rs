@@ -411,5 +411,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.learning.epochs.set_effect(reporting.number, effect);
         let answer = Answer::Epoch(reporting.reply, reporting.number);
         self.waiters.push(self.store.last(), answer);
+        // In a crawl at rest nothing may be left to flush, and no flush would answer.
+        self.answer_waiters();
     }
 }

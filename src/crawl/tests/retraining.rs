@@ -140,6 +140,26 @@ async fn going_back_to_an_epoch_is_to_know_what_it_knew() {
 }
 
 #[tokio::test]
+async fn who_retrains_a_crawl_at_rest_is_answered_also_when_the_sweep_outlasts_the_flush() {
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 90;
+    crawl.replay().await;
+    let mut engine = opened(&crawl);
+    let (reply, mut answer) = tokio::sync::oneshot::channel();
+    engine.retrain(&order("nb"), reply);
+    let training = engine.learning.training.as_mut().unwrap();
+    let ended = (&mut training.job).await;
+    engine.take_trained(ended);
+    engine.flush_all().await.unwrap();
+    assert!(engine.is_sweeping() && answer.try_recv().is_err());
+    while engine.is_sweeping() {
+        engine.sweep_slice().unwrap();
+    }
+    let epoch = answer.try_recv().unwrap().unwrap();
+    assert_eq!((epoch.learner.as_str(), epoch.in_force), ("nb", true));
+}
+
+#[tokio::test]
 async fn what_cannot_be_retrained_is_said_and_the_epoch_stays() {
     let mut crawl = hubs("ftrl");
     crawl.spec.budget = 60;
