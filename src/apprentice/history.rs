@@ -63,7 +63,9 @@ pub struct History {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hidden {
     judged: Option<f32>,
-    counted: Option<f32>,
+    /// The means of all, of its host and of its folder as they were. To take a number out of a sum and add it
+    /// again is not to have the sum back.
+    counted: Option<[Mean; 3]>,
 }
 
 /// What is known around the links of one page, and what is the same for all of them.
@@ -120,9 +122,13 @@ impl History {
     pub(super) fn hide(&mut self, link: &LinkSketch) -> Hidden {
         let judged = self.judged.remove(&link.target);
         let counted = judged.filter(|_| !self.lost.contains(&link.target));
-        if let Some(relevance) = counted {
+        let counted = counted.map(|relevance| {
+            let host = self.hosts.get(&link.host).copied().unwrap_or_default();
+            let folder = link.folder.and_then(|folder| self.folders.get(&folder));
+            let means = [self.all, host, folder.copied().unwrap_or_default()];
             self.count(link.host, link.folder, |mean| mean.take_out(relevance));
-        }
+            means
+        });
         Hidden { judged, counted }
     }
 
@@ -131,8 +137,12 @@ impl History {
         if let Some(relevance) = hidden.judged {
             self.judged.insert(link.target, relevance);
         }
-        if let Some(relevance) = hidden.counted {
-            self.count(link.host, link.folder, |mean| mean.add(relevance));
+        if let Some([all, host, folder]) = hidden.counted {
+            self.all = all;
+            self.hosts.insert(link.host, host);
+            if let Some(place) = link.folder {
+                self.folders.insert(place, folder);
+            }
         }
     }
 
@@ -397,12 +407,23 @@ mod tests {
         assert_eq!(instance(&history, &source, 0), before[0]);
         history.show(&source.links[0], hidden);
         assert_eq!(instance(&history, &source, 0), judged);
+        // To the bit, also where sums are rounded.
+        for (page, log_odds) in [("1", 0.3), ("2", -1.1), ("3", 0.7)] {
+            let at = format!("http://a.test/x/{page}");
+            history.add(&sketch(&at, log_odds, &[]));
+        }
+        let means = |history: &History| format!("{:?} {:?}", history.all, history.hosts);
+        let before = means(&history);
+        let hidden = history.hide(&source.links[0]);
+        assert_ne!(means(&history), before);
+        history.show(&source.links[0], hidden);
+        assert_eq!(means(&history), before);
         // One that could not be had counts in no mean.
         history.add_lost(source.links[1].target);
         let hidden = history.hide(&source.links[1]);
-        assert!((history.all.pages - 2.0).abs() < 1e-6);
+        assert!((history.all.pages - 5.0).abs() < 1e-6);
         history.show(&source.links[1], hidden);
-        assert!((history.all.pages - 2.0).abs() < 1e-6);
+        assert!((history.all.pages - 5.0).abs() < 1e-6);
     }
 
     #[test]
