@@ -2,14 +2,19 @@
 //!
 //! `cargo bench --bench opening` (10,000 and 100,000 pages), `cargo bench --bench opening -- 1000000` (a
 //! million, with 10 million waiting links: 6 GB on disk, some minutes to write). Each page has 11 links, 10 of
-//! them new, and few words. The log is written, closed, opened, and folded, once by an order that learns
-//! nothing, and with `learn` among the arguments once more by one that learns from every page.
+//! them new, and few words. The log is written, closed, opened, and folded, by an order that learns nothing.
+//!
+//! With `learn` among the arguments a crawl of such pages is made as well: it begins breadth-first, is given an
+//! apprentice (`ftrl`) when it has nineteen of twenty pages, and goes on with it. Then it is opened twice, with
+//! what was learned as it was written down, and by its log alone.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a benchmark prints its figures, and one that cannot go on fails by panicking"
 )]
+
+mod web;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +25,9 @@ use apprentice::booking::{
     SeedsEvent, Seq, StateEvent, evidence,
 };
 use apprentice::clock::{Clock, SystemClock, Timestamp};
-use apprentice::crawl::{Engine, EngineParts, Judge, Pace, RobotsPolicy, SEED_PRIORITY};
+use apprentice::crawl::{
+    Engine, EngineParts, Handle, Judge, LearnedFile, Pace, RobotsPolicy, SEED_PRIORITY,
+};
 use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
 use apprentice::fetch::{FetchError, Outcome, Request, Source};
 use apprentice::frontier::{FrontierStore, HostCalendar, SledStore};
@@ -29,6 +36,7 @@ use apprentice::proto::v1;
 use apprentice::store::StoreOptions;
 use apprentice::url::CanonicalUrl;
 use prost::Message;
+use web::{Web, mixed};
 
 /// That of the program.
 #[global_allocator]
@@ -39,11 +47,6 @@ const WORDS: u32 = 40;
 const HOSTS: u64 = 100_000;
 /// A million pages take so long to write that nothing else is measured with them.
 const GROUP: u64 = 1_000;
-
-fn mixed(n: u64) -> u64 {
-    let n = (n ^ n >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (n ^ n >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ n >> 32
-}
 
 fn url(number: u64) -> CanonicalUrl {
     let host = mixed(number) % HOSTS;
@@ -145,14 +148,14 @@ fn booking(number: u64) -> Event {
     })
 }
 
-fn write(folder: &Path, pages: u64, order: &str) {
+fn write(folder: &Path, pages: u64) {
     let store = SledStore::open(folder, &StoreOptions::default()).unwrap();
     let at = Timestamp(0);
     let spec = v1::CrawlSpec {
         name: "bench".into(),
         topics: vec!["all".into()],
         critic: "given".into(),
-        order: order.into(),
+        order: "baseline".into(),
         ..Default::default()
     };
     store.append(Event::SpecChange(spec.encode_to_vec()));
@@ -222,6 +225,8 @@ fn parts(store: Arc<dyn FrontierStore>) -> EngineParts<Nothing, SystemClock> {
         needs_contact: false,
         scorer: None,
         start: None,
+        learned: None,
+        opening: Arc::default(),
     }
 }
 
@@ -242,17 +247,14 @@ fn processor() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-fn measure(pages: u64, order: &str) {
+fn measure(pages: u64) {
     let folder = tempfile::tempdir().unwrap();
     let clock = SystemClock::new();
     let seconds =
         |since: Timestamp| Duration::from_millis(u64::try_from(clock.now().0 - since.0).unwrap());
     let began = clock.now();
-    write(folder.path(), pages, order);
-    println!(
-        "{pages} pages, order {order}: written in {:.1?}",
-        seconds(began)
-    );
+    write(folder.path(), pages);
+    println!("{pages} pages: written in {:.1?}", seconds(began));
     let before = resident_mb();
     let began = clock.now();
     let store = Arc::new(SledStore::open(folder.path(), &StoreOptions::default()).unwrap());
@@ -277,6 +279,74 @@ fn measure(pages: u64, order: &str) {
     );
 }
 
+/// A crawl with an apprentice, opened with and without what that had learned.
+fn measure_learned(pages: u64) {
+    let web = Web {
+        links: NEW + 1,
+        new: NEW,
+        words_a_link: u64::from(WORDS) / NEW,
+        hosts: HOSTS,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let open = || Arc::new(SledStore::open(&log, &StoreOptions::default()).unwrap());
+    let learned = LearnedFile {
+        path: folder.path().join("learned"),
+        every: 5_000,
+    };
+    let clock = SystemClock::new();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let store = open();
+    web.begin(&store, pages / 20 * 19, clock.now());
+    let parts = web.parts(&store, Pace::Live, Some(learned.clone()));
+    let (engine, handle) = Engine::open(parts).unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| runtime.block_on(engine.run()));
+        runtime.block_on(async {
+            until_finished(&handle, &clock).await;
+            let order = v1::RetrainRequest {
+                learner: "ftrl".into(),
+                ..Default::default()
+            };
+            handle.retrain(order).await.unwrap();
+            let more = v1::UpdateCrawlRequest {
+                budget: Some(pages),
+                ..Default::default()
+            };
+            handle.update(more).await.unwrap();
+            let on = handle.set_state(CrawlState::Running, "bench");
+            on.await.unwrap();
+            until_finished(&handle, &clock).await;
+            handle.shutdown().await;
+        });
+        running.join().unwrap().unwrap();
+    });
+    drop((handle, store));
+    let size = std::fs::metadata(&learned.path).unwrap().len();
+    println!("{pages} pages with an apprentice; what it has learned takes {size} bytes");
+    for (with, file) in [("with it", Some(learned)), ("by its log alone", None)] {
+        let (began, worked) = (clock.now(), processor());
+        let (_engine, _handle) = Engine::open(web.parts(&open(), Pace::Live, file)).unwrap();
+        println!(
+            "  {with} the crawl opened in {} ms ({:.2?} of processor time)",
+            clock.now().0 - began.0,
+            processor().saturating_sub(worked)
+        );
+    }
+}
+
+async fn until_finished(handle: &Handle, clock: &SystemClock) {
+    while handle.status().await.unwrap().state != v1::CrawlState::Finished as i32 {
+        clock
+            .sleep_until(clock.now().after(Duration::from_millis(20)))
+            .await;
+    }
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let sizes: Vec<u64> = words.iter().filter_map(|size| size.parse().ok()).collect();
@@ -286,9 +356,9 @@ fn main() {
         sizes
     };
     for pages in sizes {
-        measure(pages, "baseline");
+        measure(pages);
         if words.iter().any(|word| word == "learn") {
-            measure(pages, "ftrl");
+            measure_learned(pages);
         }
     }
 }

@@ -13,176 +13,29 @@
     reason = "a benchmark prints its figures, and one that cannot go on fails by panicking"
 )]
 
-use std::sync::Arc;
-use std::time::Duration;
+mod web;
 
-use apprentice::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
+use std::sync::Arc;
+
+use apprentice::booking::{CrawlState, Seq};
 use apprentice::clock::{Clock, SystemClock, Timestamp};
-use apprentice::crawl::{
-    CrawlError, Engine, EngineParts, Handle, Judge, Pace, RobotsPolicy, SEED_PRIORITY,
-};
-use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
-use apprentice::fetch::{FetchError, Outcome, Request, Response, Source};
-use apprentice::frontier::{FrontierStore, HostCalendar, SledStore};
-use apprentice::page::Page;
+use apprentice::crawl::{CrawlError, Engine, Handle, Pace};
+use apprentice::frontier::{FrontierStore, SledStore};
 use apprentice::proto::v1;
 use apprentice::store::StoreOptions;
-use apprentice::url::CanonicalUrl;
-use prost::Message;
+use web::Web;
 
 /// That of the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// As on uci-ics: some 480 words and 27 links a page.
-const LINKS: u64 = 27;
-/// Those of them that lead to pages never heard of.
-const NEW: u64 = 25;
-const WORDS_A_LINK: u64 = 18;
-const HOSTS: u64 = 20_000;
-
-fn mixed(n: u64) -> u64 {
-    let n = (n ^ n >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (n ^ n >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ n >> 32
-}
-
-fn url(number: u64) -> String {
-    let host = mixed(number) % HOSTS;
-    format!("http://h{host}.test/d{}/{number}.html", number % 7)
-}
-
-/// Page `number`: a link to each of its children, and two to pages before it.
-fn html(number: u64) -> String {
-    let mut body = String::from("<title>a page of words</title>");
-    for link in 0..LINKS {
-        let target = if link < NEW {
-            number * NEW + link + 1
-        } else {
-            mixed(number * LINKS + link) % (number + 1)
-        };
-        let at = (number * LINKS + link) * WORDS_A_LINK;
-        let words: Vec<String> = (at..at + WORDS_A_LINK)
-            .map(|n| format!("w{}", mixed(n) % 3000))
-            .collect();
-        let (own, around) = words.split_at(3);
-        body.push_str("<li class=item><a href='");
-        body.push_str(&url(target));
-        body.push_str("'>");
-        body.push_str(&own.join(" "));
-        body.push_str("</a> ");
-        body.push_str(&around.join(" "));
-        body.push_str("<br>");
-    }
-    body
-}
-
-/// The made-up web.
-struct Web;
-
-impl Source for Web {
-    async fn fetch(&self, request: Request) -> Outcome {
-        let number = request.url.as_str().rsplit('/').next();
-        let number = number.and_then(|name| name.trim_end_matches(".html").parse().ok());
-        let Some(number) = number else {
-            return Outcome::Failure(FetchError::Status {
-                code: 404,
-                retry_after: None,
-            });
-        };
-        Outcome::Response(Response {
-            status: 200,
-            content_type: Some("text/html".to_owned()),
-            robots_tag: None,
-            body: html(number).into_bytes().into(),
-            truncated: false,
-            answer_time: Duration::ZERO,
-        })
-    }
-}
-
-/// Judges a page by its words: a third of them speak of the topic.
-struct Words(Vec<String>);
-
-impl PageJudge for Words {
-    fn judge_batch(&self, pages: &[&Page]) -> Vec<Verdict> {
-        let verdict = |page: &&Page| {
-            let sum: usize = page.vocabulary.iter().map(String::len).sum();
-            let log_odds = if (sum + page.words.len()).is_multiple_of(3) {
-                40.0
-            } else {
-                -60.0
-            };
-            Verdict {
-                log_odds,
-                calibrated_log_odds: log_odds,
-                best: vec![ClassScore {
-                    class: ClassId(0),
-                    log_posterior: -0.05,
-                }],
-                near_focus: false,
-                version: 1,
-            }
-        };
-        pages.iter().map(verdict).collect()
-    }
-
-    fn class_names(&self) -> &[String] {
-        &self.0
-    }
-
-    fn term_weights(&self) -> Vec<(String, f32)> {
-        (0_u8..200)
-            .map(|n| (format!("w{n}"), f32::from(n % 7) - 3.0))
-            .collect()
-    }
-}
-
-fn parts(store: &Arc<SledStore>, pace: Pace) -> EngineParts<Web, SystemClock> {
-    EngineParts {
-        source: Arc::new(Web),
-        clock: SystemClock::new(),
-        judge: Judge::Near(Arc::new(Words(vec!["all".to_owned()]))),
-        store: Arc::clone(store) as Arc<dyn FrontierStore>,
-        calendar: HostCalendar::default(),
-        robots: RobotsPolicy::Ignore,
-        pace,
-        world: None,
-        parsers: 1,
-        guard_note: String::new(),
-        needs_contact: false,
-        scorer: None,
-        start: None,
-    }
-}
-
-fn begin(store: &SledStore, pages: u64, at: Timestamp) {
-    let spec = v1::CrawlSpec {
-        name: "bench".into(),
-        topics: vec!["all".into()],
-        critic: "given".into(),
-        seeds: vec![url(0)],
-        order: "breadth-first".into(),
-        budget: pages,
-        limits: Some(v1::Limits {
-            in_flight_max: 4,
-            delay_ms_min: Some(0),
-            ..Default::default()
-        }),
-        ..Default::default()
-    };
-    let urls = vec![CanonicalUrl::parse(&url(0)).unwrap()];
-    store.append(Event::SpecChange(spec.encode_to_vec()));
-    store.append(Event::State(StateEvent {
-        state: CrawlState::Running,
-        reason: "created".into(),
-        at,
-    }));
-    store.append(Event::Seeds(SeedsEvent {
-        urls,
-        priority: SEED_PRIORITY,
-        at,
-    }));
-}
+const WEB: Web = Web {
+    links: 27,
+    new: 25,
+    words_a_link: 18,
+    hosts: 20_000,
+};
 
 /// What somebody saw who asked for the status all the time.
 #[derive(Default)]
@@ -234,7 +87,7 @@ async fn retrain(handle: &Handle, clock: &SystemClock) -> Result<Seen, CrawlErro
 fn print(name: &str, seen: &Seen) {
     let [began, switched, ended] = seen.moments;
     let scoring = (switched - began) as f64 / 1000.0;
-    let pairs = (seen.pages * LINKS) as f64;
+    let pairs = (seen.pages * WEB.links) as f64;
     println!(
         "{name}: {} waiting links; {pairs} link-parents in {scoring:.2} s, {:.0} a second; hosts \
          changed over in {:.2} s; {} pages crawled meanwhile; longest pause {} ms",
@@ -257,8 +110,8 @@ fn measure(pages: u64) {
     let open = || Arc::new(SledStore::open(folder.path(), &StoreOptions::default()).unwrap());
     {
         let store = open();
-        begin(&store, pages, clock.now());
-        let (engine, _handle) = Engine::open(parts(&store, Pace::Replay)).unwrap();
+        WEB.begin(&store, pages, clock.now());
+        let (engine, _handle) = Engine::open(WEB.parts(&store, Pace::Replay, None)).unwrap();
         let began = clock.now().0;
         runtime.block_on(engine.run()).unwrap();
         println!("{pages} pages crawled in {} ms", clock.now().0 - began);
@@ -266,7 +119,7 @@ fn measure(pages: u64) {
     let store = open();
     assert!(store.durable() > Seq(pages));
     let began = clock.now().0;
-    let (engine, handle) = Engine::open(parts(&store, Pace::Live)).unwrap();
+    let (engine, handle) = Engine::open(WEB.parts(&store, Pace::Live, None)).unwrap();
     println!("opened in {} ms", clock.now().0 - began);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| runtime.block_on(engine.run()));

@@ -13,7 +13,7 @@ const SCALE: f32 = 4.0;
 ///
 /// It never changes a learner's order. With it learners that shout (naive Bayes) and learners that do
 /// not speak in probabilities at all (the baseline) are compared by what they know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Calibrator {
     slope: f32,
     bias: f32,

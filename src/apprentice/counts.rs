@@ -8,8 +8,27 @@ const BITS: u32 = 21;
 /// Each has two slots, of which the smaller is its count (a count-min sketch with conservative updates:
 /// Cormode and Muthukrishnan 2005; Estan and Varghese 2002), so that a count is never too small, and
 /// seldom too large before there are a million hashes.
-#[derive(Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<u16>", into = "Vec<u16>")]
 pub(super) struct Counts(Vec<u16>);
+
+impl TryFrom<Vec<u16>> for Counts {
+    type Error = String;
+
+    fn try_from(slots: Vec<u16>) -> Result<Self, String> {
+        if slots.len() == 1 << BITS {
+            Ok(Self(slots))
+        } else {
+            Err(format!("a table of {} slots", slots.len()))
+        }
+    }
+}
+
+impl From<Counts> for Vec<u16> {
+    fn from(counts: Counts) -> Self {
+        counts.0
+    }
+}
 
 impl Default for Counts {
     fn default() -> Self {

@@ -42,7 +42,7 @@ impl Default for Choice {
 }
 
 /// What was saved and what it has cost to know it, in pages of expected loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ExplorationFigures {
     /// Fetches at which learner and baseline differed.
     pub differed: u64,
@@ -56,9 +56,15 @@ pub struct ExplorationFigures {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Exploration {
     random: Chance,
+    came: Came,
+}
+
+/// What came of the choices so far.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Came {
     figures: ExplorationFigures,
     own_loss: f64,
     /// Sum of the losses of explored fetches and their number, the late ones counting more.
@@ -69,20 +75,32 @@ impl Exploration {
     pub(super) fn new(random: Chance) -> Self {
         Self {
             random,
-            figures: ExplorationFigures::default(),
-            own_loss: 0.5,
-            explored: (0.0, 0.0),
+            came: Came {
+                figures: ExplorationFigures::default(),
+                own_loss: 0.5,
+                explored: (0.0, 0.0),
+            },
         }
     }
 
+    pub(super) fn came(&self) -> Came {
+        self.came
+    }
+
+    /// Goes on from there.
+    pub(super) fn set_came(&mut self, came: Came) {
+        self.came = came;
+    }
+
     pub(super) fn figures(&self) -> ExplorationFigures {
-        self.figures
+        self.came.figures
     }
 
     /// The learner's best link and the baseline's differ: which one is taken? Before the first epoch
     /// (`may_explore` false) the learner's.
     pub(super) fn choose(&mut self, may_explore: bool) -> Choice {
-        let pays = self.figures.cost < self.figures.saved.max(ALLOWANCE);
+        let figures = &self.came.figures;
+        let pays = figures.cost < figures.saved.max(ALLOWANCE);
         let share = if may_explore && pays { SHARE } else { 0.0 };
         let explores = share > 0.0 && self.random.random_bool(f64::from(share));
         Choice {
@@ -94,29 +112,32 @@ impl Exploration {
     /// What came of a choice: 1 - R(v).
     pub(super) fn learn(&mut self, choice: Choice, loss: f32) {
         let loss = f64::from(loss);
+        let came = &mut self.came;
         match choice.pick {
             Pick::Both => {}
             Pick::Own => {
-                self.figures.differed += 1;
-                self.figures.saved += self.baseline_loss() - loss;
-                self.explored.0 *= MEMORY_OF_OTHERS;
-                self.explored.1 *= MEMORY_OF_OTHERS;
+                came.figures.differed += 1;
+                came.figures.saved += came.baseline_loss() - loss;
+                came.explored.0 *= MEMORY_OF_OTHERS;
+                came.explored.1 *= MEMORY_OF_OTHERS;
             }
             Pick::Baseline => {
-                self.figures.differed += 1;
-                self.figures.explored += 1;
-                self.figures.cost += loss - self.own_loss;
-                let (sum, weight) = self.explored;
-                self.explored = (
+                came.figures.differed += 1;
+                came.figures.explored += 1;
+                came.figures.cost += loss - came.own_loss;
+                let (sum, weight) = came.explored;
+                came.explored = (
                     MEMORY_OF_EXPLORED * sum + loss,
                     MEMORY_OF_EXPLORED * weight + 1.0,
                 );
                 return;
             }
         }
-        self.own_loss = MEMORY * self.own_loss + (1.0 - MEMORY) * loss;
+        came.own_loss = MEMORY * came.own_loss + (1.0 - MEMORY) * loss;
     }
+}
 
+impl Came {
     fn baseline_loss(&self) -> f64 {
         let (sum, weight) = self.explored;
         (sum + PRIOR * self.own_loss) / (weight + PRIOR)

@@ -12,8 +12,10 @@ use super::learner::Learner;
 use super::saved::Weights;
 use crate::features::{Key, LinkVector, is_topic_free};
 
+pub(super) const NAME: &str = "ftrl";
+
 /// Settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FtrlParams {
     /// log2 of the slots.
     pub bits: u32,
@@ -52,7 +54,7 @@ impl Default for FtrlParams {
 }
 
 /// The sums of one weight.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Sums {
     pub(super) z: f32,
     pub(super) n: f32,
@@ -75,7 +77,7 @@ impl Sums {
 }
 
 /// All that an [`Ftrl`] has learned.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FtrlWeights {
     pub(super) params: FtrlParams,
     /// Those that were learned, rising.
@@ -84,7 +86,7 @@ pub struct FtrlWeights {
 }
 
 /// A weight that was learned.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Slot {
     pub(super) at: u32,
     pub(super) sums: Sums,
@@ -96,7 +98,11 @@ impl FtrlWeights {
     /// How many there are.
     pub fn count(&self) -> usize {
         let dense = self.dense.iter().filter(|sums| sums.n > 0.0);
-        self.slots.len() + dense.count()
+        let slots = self
+            .slots
+            .iter()
+            .filter(|slot| slot.sums != Sums::default());
+        slots.count() + dense.count()
     }
 
     /// Forgets what belongs to a topic, the bias with it: it says how many pages were relevant.
@@ -107,6 +113,7 @@ impl FtrlWeights {
 }
 
 /// See the module.
+#[derive(Clone)]
 pub struct Ftrl {
     params: FtrlParams,
     sums: Vec<Sums>,
@@ -194,7 +201,7 @@ fn of_all(dense: &Dense, weights: &Dense) -> f32 {
 
 impl Learner for Ftrl {
     fn name(&self) -> &'static str {
-        "ftrl"
+        NAME
     }
 
     fn predict(&self, instance: &Instance) -> f32 {
@@ -224,6 +231,10 @@ impl Learner for Ftrl {
             (FeatureRef::Key(key), value * weight)
         });
         numbers.chain(sparse).collect()
+    }
+
+    fn copied(&self) -> Box<dyn Learner> {
+        Box::new(self.clone())
     }
 
     fn learn(&mut self, instance: &Instance, label: f32, weight: f32) {
@@ -265,11 +276,14 @@ impl Learner for Ftrl {
     }
 
     fn weights(&self) -> Weights {
-        let slots = (0..).zip(&self.sums).filter(|(_, sums)| sums.n > 0.0);
+        // Gradients may be too small for their squares to show.
+        let is_bound = |at: u32| self.topic_bound[at as usize / 64] >> (at % 64) & 1 == 1;
+        let slots = (0..).zip(&self.sums);
+        let slots = slots.filter(|(at, sums)| **sums != Sums::default() || is_bound(*at));
         let slots = slots.map(|(at, sums): (u32, _)| Slot {
             at,
             sums: *sums,
-            is_topic_free: self.topic_bound[at as usize / 64] >> (at % 64) & 1 == 0,
+            is_topic_free: !is_bound(at),
         });
         Weights::Ftrl(FtrlWeights {
             params: self.params,
@@ -286,7 +300,10 @@ impl Learner for Ftrl {
         self.dense = weights.dense;
         for slot in &weights.slots {
             let at = slot.at as usize;
-            self.sums[at] = slot.sums;
+            let Some(sums) = self.sums.get_mut(at) else {
+                continue;
+            };
+            *sums = slot.sums;
             self.topic_bound[at / 64] |= u64::from(!slot.is_topic_free) << (at % 64);
             self.changed.push(slot.at);
         }

@@ -18,7 +18,7 @@ const SHRINKAGE: f32 = 3.0;
 const HIGH_FROM: f32 = 0.5;
 
 /// A sum of relevances.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Mean {
     pages: f32,
     sum: f32,
@@ -45,7 +45,7 @@ impl Mean {
 type Hashed<V> = HashMap<u64, V, FingerprintState>;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct History {
     judged: HashMap<UrlId, f32, FingerprintState>,
     /// Those of `judged` that could not be had, so that no mean counts them.

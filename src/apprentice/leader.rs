@@ -17,7 +17,7 @@ const SIGMAS: f64 = 2.0;
 const MARGIN: f64 = 0.03;
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Leader {
     now: usize,
     wins: u64,
@@ -35,6 +35,11 @@ impl Leader {
             pages: 0,
             against: vec![(0.0, 0.0); learners],
         }
+    }
+
+    /// Whether it can be one of so many learners.
+    pub(super) fn leads(&self, learners: usize) -> bool {
+        self.now < learners && self.against.len() == learners
     }
 
     /// The one that is followed.

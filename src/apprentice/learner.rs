@@ -27,6 +27,9 @@ pub trait Learner: Send {
         vec![(FeatureRef::Number("the prediction"), self.predict(instance))]
     }
 
+    /// A copy as it stands.
+    fn copied(&self) -> Box<dyn Learner>;
+
     /// Takes in a label, R(v) in [0, 1], with the weight of the instance.
     fn learn(&mut self, instance: &Instance, label: f32, weight: f32);
 

@@ -6,6 +6,7 @@
 //! the working weights at once, predictions come from the published epoch.
 
 mod calibrator;
+mod checkpoint;
 mod counts;
 mod dense;
 mod explain;
@@ -24,6 +25,7 @@ mod scorer;
 mod source_relevance;
 mod validation;
 
+pub use checkpoint::Checkpoint;
 pub use dense::{DENSE, DENSE_NAMES, Dense};
 pub use explain::{Explanation, FeatureRef, Parts};
 pub use exploration::{Choice, ExplorationFigures};

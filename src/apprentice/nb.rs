@@ -13,6 +13,8 @@ use super::learner::Learner;
 use super::saved::Weights;
 use crate::url::FingerprintState;
 
+pub(super) const NAME: &str = "nb";
+
 /// The cut stays within these, so that both classes mean something.
 const CUT: std::ops::RangeInclusive<f32> = 0.1..=0.9;
 /// Features that are counted exactly; beyond this many, those seen once go.
@@ -38,13 +40,13 @@ struct Counted {
 struct Totals {
     /// Features with a count.
     features: usize,
-    /// Their counts.
-    counts: Counts,
+    /// Their counts. There may be more of them than an `f32` can count.
+    counts: [f64; 2],
     instances: Counts,
 }
 
 /// All that a [`TwoClassBayes`] has counted.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BayesCounts {
     pub(super) cut: f32,
     /// By key, rising.
@@ -60,7 +62,7 @@ impl BayesCounts {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TwoClassBayes {
     /// Not yet cut: instances of the first epoch, with their labels.
     early: Vec<(Instance, f32)>,
@@ -94,13 +96,18 @@ impl TwoClassBayes {
         }
         let all = totals.instances[0] + totals.instances[1];
         let smoothed = SMOOTHING * totals.features as f32;
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "counts are rounded when they are divided"
+        )]
+        let counts_of_all = totals.counts.map(|count| count as f32);
         take(FeatureRef::Number(SHARE), logit(totals.instances[1] / all));
         for key in &instance.vector.keys {
             let counted = self.features.get(key).map(|counted| counted.published);
             // One that no epoch has seen yet says nothing.
             if let Some(counts) = counted.filter(|counts| counts[0] + counts[1] > 0.0) {
                 let share =
-                    |side: usize| (counts[side] + SMOOTHING) / (totals.counts[side] + smoothed);
+                    |side: usize| (counts[side] + SMOOTHING) / (counts_of_all[side] + smoothed);
                 take(FeatureRef::Key(*key), (share(1) / share(0)).ln());
             }
         }
@@ -121,12 +128,12 @@ impl TwoClassBayes {
             return;
         }
         let before = self.features.len();
-        let mut gone = [0.0; 2];
+        let mut gone = [0.0_f64; 2];
         self.features.retain(|_, Counted { working, .. }| {
             let is_kept = working[0] + working[1] > 1.0;
             if !is_kept {
-                gone[0] += working[0];
-                gone[1] += working[1];
+                gone[0] += f64::from(working[0]);
+                gone[1] += f64::from(working[1]);
             }
             is_kept
         });
@@ -153,7 +160,7 @@ fn median(labels: &mut [f32]) -> f32 {
 
 impl Learner for TwoClassBayes {
     fn name(&self) -> &'static str {
-        "nb"
+        NAME
     }
 
     fn predict(&self, instance: &Instance) -> f32 {
@@ -166,6 +173,10 @@ impl Learner for TwoClassBayes {
         let mut parts = Parts::new();
         self.for_each_part(instance, |feature, part| parts.push((feature, part)));
         parts
+    }
+
+    fn copied(&self) -> Box<dyn Learner> {
+        Box::new(self.clone())
     }
 
     fn learn(&mut self, instance: &Instance, label: f32, _weight: f32) {
@@ -233,8 +244,8 @@ impl Learner for TwoClassBayes {
                 working: *working,
             };
             self.features.insert(*key, counted);
-            self.working.counts[0] += working[0];
-            self.working.counts[1] += working[1];
+            self.working.counts[0] += f64::from(working[0]);
+            self.working.counts[1] += f64::from(working[1]);
         }
         self.publish();
     }

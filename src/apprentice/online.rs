@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::checkpoint::Checkpoint;
 use super::explain::Explanation;
 use super::exploration::{Choice, Exploration, ExplorationFigures};
 use super::frozen::{Dynamic, LinkView};
@@ -249,6 +250,48 @@ impl LinkScorer for Apprentice {
 
     fn save(&self) -> Option<SavedPanel> {
         Some(self.panel.save())
+    }
+
+    fn copied(&self) -> Option<Box<dyn LinkScorer>> {
+        Some(Box::new(Self {
+            spec: self.spec,
+            history: self.history.clone(),
+            panel: self.panel.copied(),
+            exploration: self.exploration.clone(),
+            outcomes: self.outcomes,
+            due_at: self.due_at,
+            epoch: self.epoch,
+            scratch: Instance::default(),
+        }))
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        Some(Checkpoint {
+            history: self.history.clone(),
+            panel: self.panel.checkpoint(),
+            exploration: self.exploration.as_ref().map(Exploration::came),
+            outcomes: self.outcomes,
+            due_at: self.due_at,
+            epoch: self.epoch,
+        })
+    }
+
+    fn restore(&mut self, was: Checkpoint) -> Result<(), String> {
+        match (&mut self.exploration, was.exploration) {
+            (Some(exploration), Some(came)) => exploration.set_came(came),
+            (None, None) => {}
+            _ => {
+                return Err(
+                    "it explores where this one does not, or the other way round".to_owned(),
+                );
+            }
+        }
+        self.panel.restore(was.panel)?;
+        self.history = was.history;
+        self.outcomes = was.outcomes;
+        self.due_at = was.due_at;
+        self.epoch = was.epoch;
+        Ok(())
     }
 
     fn begin_with(&mut self, saved: &SavedPanel) {

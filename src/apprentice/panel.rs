@@ -1,12 +1,16 @@
 //! Several learners over the same instances: each is validated, one is followed.
 
+use super::checkpoint::{MemberCheckpoint, PanelCheckpoint};
 use super::dense;
 use super::explain::Parts;
 use super::frozen::LinkView;
+use super::ftrl;
 use super::instance::{Instance, sigmoid};
 use super::leader::Leader;
 use super::learner::Learner;
+use super::nb;
 use super::saved::{SavedLearner, SavedPanel};
+use super::source_relevance;
 use super::validation::{LearnerFigures, Validation};
 use crate::features::{LinkVector, Namespace};
 use crate::url::UrlId;
@@ -29,6 +33,28 @@ pub struct LearnerReport {
     pub is_followed: bool,
     /// How well it has predicted.
     pub figures: LearnerFigures,
+}
+
+/// A [`LearnerReport`] as it is read: the name has still to be that of a learner.
+#[derive(serde::Deserialize)]
+struct WrittenReport {
+    name: String,
+    is_followed: bool,
+    figures: LearnerFigures,
+}
+
+impl<'de> serde::Deserialize<'de> for LearnerReport {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let written = WrittenReport::deserialize(from)?;
+        let unknown = || serde::de::Error::custom(format!("no learner {:?}", written.name));
+        let mut known = [ftrl::NAME, nb::NAME, source_relevance::NAME].into_iter();
+        let name = known.find(|known| *known == written.name);
+        Ok(Self {
+            name: name.ok_or_else(unknown)?,
+            is_followed: written.is_followed,
+            figures: written.figures,
+        })
+    }
 }
 
 struct Member {
@@ -232,6 +258,56 @@ impl Panel {
             }
         }
         self.leader = Leader::new(first, self.members.len());
+    }
+
+    /// The same panel, as it stands.
+    pub(super) fn copied(&self) -> Self {
+        let members = self.members.iter().map(|member| Member {
+            learner: member.learner.copied(),
+            view: member.view,
+            validation: member.validation.clone(),
+        });
+        Self {
+            members: members.collect(),
+            leader: self.leader.clone(),
+            follows_best: self.follows_best,
+            seen: Instance::default(),
+            losses: Vec::new(),
+        }
+    }
+
+    /// All that it is when it has just been [published](Self::publish).
+    pub(super) fn checkpoint(&self) -> PanelCheckpoint {
+        let members = self.members.iter().map(|member| MemberCheckpoint {
+            name: member.learner.name().to_owned(),
+            text_only: member.view == View::Text,
+            weights: member.learner.weights(),
+            validation: member.validation.clone(),
+        });
+        PanelCheckpoint {
+            members: members.collect(),
+            leader: self.leader.clone(),
+        }
+    }
+
+    /// Becomes the panel that it was. In words why it cannot: it has other learners.
+    pub(super) fn restore(&mut self, was: PanelCheckpoint) -> Result<(), String> {
+        let same = |(now, was): (&Member, &MemberCheckpoint)| {
+            now.learner.name() == was.name && (now.view == View::Text) == was.text_only
+        };
+        if was.members.len() != self.members.len()
+            || !self.members.iter().zip(&was.members).all(same)
+            || !was.leader.leads(was.members.len())
+        {
+            return Err("it has other learners".to_owned());
+        }
+        for (member, was) in self.members.iter_mut().zip(was.members) {
+            was.weights.check()?;
+            member.learner.set_weights(&was.weights);
+            member.validation = was.validation;
+        }
+        self.leader = was.leader;
+        Ok(())
     }
 
     pub(super) fn reports(&self) -> Vec<LearnerReport> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::checkpoint::Checkpoint;
 use super::dense;
 use super::explain::{Explanation, FeatureRef};
 use super::exploration::{Choice, ExplorationFigures};
@@ -141,6 +142,25 @@ pub trait LinkScorer: Send {
     /// All that its learners have learned, to be saved; `None` if it learns nothing.
     fn save(&self) -> Option<SavedPanel> {
         None
+    }
+
+    /// A copy as it stands, for another thread to [write down](Self::checkpoint); `None` if there is nothing
+    /// to write. Some tens of MB are copied.
+    fn copied(&self) -> Option<Box<dyn LinkScorer>> {
+        None
+    }
+
+    /// All that it is at the beginning of an epoch; `None` as above.
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        None
+    }
+
+    /// Becomes, before it has learned anything, what it was.
+    ///
+    /// # Errors
+    /// In words: the checkpoint is one of another scorer.
+    fn restore(&mut self, _was: Checkpoint) -> Result<(), String> {
+        Err("it learns nothing".to_owned())
     }
 
     /// Begins with what was saved instead of nothing; it is in force at once.

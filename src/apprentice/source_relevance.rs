@@ -5,6 +5,8 @@ use super::explain::{FeatureRef, Parts};
 use super::instance::Instance;
 use super::learner::Learner;
 
+pub(super) const NAME: &str = "baseline";
+
 /// The baseline as a learner (WWW 2002, section 2): the strength of the source page's log odds, so that
 /// it is validated beside the others, and can be followed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,7 +14,7 @@ pub struct SourceRelevance;
 
 impl Learner for SourceRelevance {
     fn name(&self) -> &'static str {
-        "baseline"
+        NAME
     }
 
     fn predict(&self, instance: &Instance) -> f32 {
@@ -22,6 +24,10 @@ impl Learner for SourceRelevance {
     fn explain(&self, instance: &Instance) -> Parts {
         let name = dense::DENSE_NAMES[dense::RELEVANCE];
         vec![(FeatureRef::Number(name), self.predict(instance))]
+    }
+
+    fn copied(&self) -> Box<dyn Learner> {
+        Box::new(*self)
     }
 
     fn learn(&mut self, _instance: &Instance, _label: f32, _weight: f32) {}

@@ -19,7 +19,7 @@ const LINKS_OF_PAGE_MAX: usize = 64;
 const BINS: usize = 10;
 
 /// How well a learner has predicted so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LearnerFigures {
     /// Instances (u, v) that it was asked about before it learned them.
     pub instances: u64,
@@ -38,7 +38,7 @@ pub struct LearnerFigures {
 }
 
 /// The running figures of one learner.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Validation {
     calibrator: Calibrator,
     instances: u64,

@@ -199,7 +199,7 @@ impl<S: Source, C: Clock> Crawler for CrawlerService<S, C> {
                 let ended = status.as_ref().map_or(true, |crawl| {
                     !matches!(
                         crawl.state(),
-                        v1::CrawlState::Running | v1::CrawlState::Paused
+                        v1::CrawlState::Opening | v1::CrawlState::Running | v1::CrawlState::Paused
                     )
                 });
                 if sender.send(status).await.is_err() || ended {

@@ -33,7 +33,7 @@ pub(super) fn of_registry(error: &RegistryError) -> Status {
         | RegistryError::Model(_)
         | RegistryError::Judge(_)
         | RegistryError::Focus(_) => Code::InvalidArgument,
-        RegistryError::Stopping => Code::Unavailable,
+        RegistryError::Stopping | RegistryError::Opening { .. } => Code::Unavailable,
         RegistryError::Damaged(_) => Code::DataLoss,
         RegistryError::Crawl(error) => return of_crawl(error),
     };

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::checkpoint::Checkpoints;
 use super::copies::Copies;
 use super::error::EngineError;
 use super::handle::{Command, Handle, LastReport};
@@ -20,6 +21,7 @@ use super::judging::Judging;
 use super::learners::Learned;
 use super::learning::Learning;
 use super::lease_task::{Finished, Workbench};
+use super::opening::Opening;
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
 use super::read_ahead::{Aside, scan_ahead};
@@ -118,6 +120,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// [`EngineError`] if the log cannot be read or holds no usable spec.
     pub fn open(mut parts: EngineParts<S, C>) -> Result<(Self, Handle), EngineError> {
         let (raw_spec, spec) = first_spec(parts.store.as_ref())?;
+        let is_own = parts.scorer.is_some();
         let scorer = match parts.scorer.take() {
             Some(scorer) => scorer,
             None => first_scorer(&spec, parts.start.as_deref()),
@@ -135,6 +138,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Arc::clone(&last_report),
         );
         let reader = parts.reader(weights.as_ref());
+        // A scorer of the caller's own is none that could be made again.
+        let checkpoints = Checkpoints::in_file(parts.learned.take().filter(|_| !is_own));
         let mut engine = Self {
             teaching: Teaching::new(&parts.judge),
             judging: Judging::new(&parts.judge),
@@ -154,7 +159,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             needs_contact: parts.needs_contact,
             frontier: empty_frontier(&spec, parts.calendar),
             scorer,
-            learning: Learning::new(reader, parts.start),
+            learning: Learning::new(reader, parts.start, checkpoints),
             keeper: None,
             kept_last: None,
             sitemaps_asked: HashSet::new(),
@@ -183,13 +188,22 @@ impl<S: Source, C: Clock> Engine<S, C> {
             last_report,
             trouble: None,
         };
-        engine.fold_log()?;
-        // The priorities in the log are those of many epochs.
-        engine.sweep(usize::MAX, None)?;
+        engine.remember(&parts.opening)?;
         Ok((engine, handle))
     }
 
-    fn fold_log(&mut self) -> Result<(), EngineError> {
+    /// Becomes the fold of the log.
+    fn remember(&mut self, opening: &Opening) -> Result<(), EngineError> {
+        self.restore_learned();
+        self.fold_log(opening)?;
+        if opening.is_stopped() {
+            return Err(EngineError::Abandoned);
+        }
+        self.sweep_at_opening()?;
+        Ok(())
+    }
+
+    fn fold_log(&mut self, opening: &Opening) -> Result<(), EngineError> {
         let store = Arc::clone(&self.store);
         let last = store.last();
         let mut spec = None;
@@ -201,7 +215,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let mut take_aside = |seq, event: &Event| aside.take_in(seq, event);
         scan_ahead(
             store.as_ref(),
-            (&name, last),
+            (&name, last, opening),
             &mut take_aside,
             &mut |seq, event| {
                 if let Event::SpecChange(bytes) = event {
@@ -233,7 +247,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if let Some((_, epoch)) = self.learning.ordered.clone() {
             self.set_order_of(&epoch);
         }
-        self.fold_ordered()?;
+        self.fold_ordered(opening)?;
         self.folded = last;
         self.booked = self.progress.fetched();
         self.state = self.progress.state.clone();
@@ -262,6 +276,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             Ok(()) => self.flush_all().await,
             failed => failed,
         };
+        self.end_checkpoints().await;
         match &ended {
             Ok(()) | Err(EngineError::Abandoned) => {}
             Err(error) => self.record_failure(error).await,
@@ -284,6 +299,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.sweep_slice()?;
             }
             self.start_flush_if_due();
+            self.write_checkpoint_if_due();
             if !self.book_next_in_turn()? {
                 self.take_one().await?;
             }

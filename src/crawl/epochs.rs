@@ -31,6 +31,8 @@ pub(super) struct Effect {
 #[derive(Default)]
 pub(super) struct Epochs {
     all: Vec<EpochEvent>,
+    /// The event of the last one.
+    last_at: Seq,
     /// The number of the one that the frontier is ordered by.
     ordered_by: u64,
     /// Ranges of events that the learner in place has learned, and the event after which it learns all.
@@ -47,6 +49,11 @@ impl Epochs {
     /// The number of the last one, 0 if there is none.
     pub(super) fn number(&self) -> u64 {
         self.all.last().map_or(0, |epoch| epoch.number)
+    }
+
+    /// The event that booked it.
+    pub(super) fn last_at(&self) -> Seq {
+        self.last_at
     }
 
     pub(super) fn ordered_by(&self) -> u64 {
@@ -93,6 +100,7 @@ impl Epochs {
         }
         self.pages = epoch.pages;
         self.recent.clear();
+        self.last_at = seq;
         self.all.push(epoch);
     }
 

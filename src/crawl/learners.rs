@@ -7,7 +7,7 @@ use crate::fetch::Source;
 use crate::proto::v1;
 
 /// The learners' figures when an epoch began.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LearnersAt {
     /// Pages judged by then.
     pub pages: u64,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::checkpoint::Checkpoints;
 use super::engine::Engine;
 use super::epochs::Epochs;
 use super::labels::LOST;
@@ -44,18 +45,23 @@ pub(super) struct Learning {
     pub(super) training: Option<Training>,
     /// An ordered epoch whose sweep goes on.
     pub(super) reporting: Option<Reporting>,
-    /// While the log is folded: the last ordered epoch, from which on nothing is learned, for all is
-    /// learned again afterwards as that epoch wants it.
+    /// While the log is folded: the last ordered epoch. Unless a checkpoint is of a later one nothing is learned
+    /// from there on, for all is learned again afterwards as that epoch wants it.
     pub(super) ordered: Option<(Seq, EpochEvent)>,
     /// What the crawl was given to begin with, and whether the scorer in place did.
     pub(super) start: Option<Arc<SavedApprentice>>,
     pub(super) from_start: bool,
     /// The learners' figures at the beginning of each epoch.
     pub(super) validated: Vec<LearnersAt>,
+    pub(super) checkpoints: Box<Checkpoints>,
 }
 
 impl Learning {
-    pub(super) fn new(reader: PageReader, start: Option<Arc<SavedApprentice>>) -> Self {
+    pub(super) fn new(
+        reader: PageReader,
+        start: Option<Arc<SavedApprentice>>,
+        checkpoints: Checkpoints,
+    ) -> Self {
         Self {
             from_start: start.is_some(),
             start,
@@ -67,10 +73,21 @@ impl Learning {
             sweep: None,
             epochs: Epochs::default(),
             validated: Vec::new(),
+            checkpoints: Box::new(checkpoints),
             training: None,
             reporting: None,
             ordered: None,
         }
+    }
+}
+
+impl Learning {
+    /// Whether event `seq` is learned from when its turn comes in the log: a checkpoint holds what came before
+    /// it, and of what an ordered epoch comes after nothing is.
+    fn is_learned_in_turn(&self, seq: Seq) -> bool {
+        let restored = self.checkpoints.restored().unwrap_or(Seq(0));
+        let ordered = self.ordered.as_ref();
+        seq > restored && ordered.is_none_or(|(ordered, _)| *ordered <= restored)
     }
 }
 
@@ -227,6 +244,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if self.learning.sweep.is_none() && self.scorer.publish_if_due() {
             self.book_epoch(EpochCause::Automatic, 0);
             self.note_learners();
+            self.note_checkpoint(self.learning.epochs.last_at(), false);
             self.begin_sweep();
         }
         // A replay counts its slices in bookings, for its loop turns as the threads please.
@@ -256,11 +274,11 @@ impl<S: Source, C: Clock> Engine<S, C> {
         match event {
             Event::Page(page) => {
                 self.learning.pages.push(seq);
-                if self.learning.ordered.is_none() {
+                if self.learning.is_learned_in_turn(seq) {
                     self.fold_page(seq, page)?;
                 }
             }
-            Event::Failure(failure) if self.learning.ordered.is_none() => {
+            Event::Failure(failure) if self.learning.is_learned_in_turn(seq) => {
                 self.fold_failure(failure)?;
             }
             Event::Redirect(redirect) => self.note_redirect(redirect),
@@ -304,9 +322,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if epoch.cause != EpochCause::Automatic {
             self.learning.ordered = Some((seq, epoch.clone()));
             self.set_order_of(epoch);
-        } else if self.learning.ordered.is_none() {
+        }
+        if self.learning.checkpoints.restored() == Some(seq) {
+            self.put_restored(epoch);
+        } else if epoch.cause == EpochCause::Automatic && self.learning.is_learned_in_turn(seq) {
             self.scorer.publish();
             self.note_learners();
+            self.note_checkpoint(seq, false);
         }
     }
 }

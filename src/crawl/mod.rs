@@ -5,6 +5,7 @@
 //! that is elsewhere is asked in batches), and all outcomes come back to the engine. A crawl is spoken to through its [`Handle`].
 
 mod book;
+mod checkpoint;
 mod commands;
 mod copies;
 mod engine;
@@ -21,6 +22,7 @@ mod learners;
 mod learning;
 mod lease_task;
 mod leasing;
+mod opening;
 mod order;
 mod page_reader;
 mod parts;
@@ -52,8 +54,9 @@ pub use judging::{ClassNames, Judge};
 pub use keeping::found_on;
 pub use labels::Labels;
 pub use learners::{Learned, LearnersAt};
+pub use opening::Opening;
 pub use order::{CrawlOrder, order_name, parse_order};
-pub use parts::{EngineParts, Pace, RobotsPolicy, World};
+pub use parts::{EngineParts, LearnedFile, Pace, RobotsPolicy, World};
 pub use progress::{Progress, Tally};
 pub use report::page_row;
 pub use robots_task::{Asked, RobotsWays, ask_robots, delay_owed};

@@ -1,8 +1,10 @@
 //! What an engine is made of, and how it is to go about its work.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::judging::Judge;
+use super::opening::Opening;
 use super::page_reader::PageReader;
 use crate::apprentice::{LinkScorer, SavedApprentice};
 use crate::features::TermWeights;
@@ -32,6 +34,16 @@ pub enum RobotsPolicy {
 /// A test whether a URL belongs to the world of the crawl; what does not is refused.
 pub type World = Arc<dyn Fn(&CanonicalUrl) -> bool + Send + Sync>;
 
+/// Where what was learned is written down now and then, so that a crawl that is opened again need not learn
+/// its whole log once more.
+#[derive(Clone, Debug)]
+pub struct LearnedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Judged pages from one time to the next, at least. In a large crawl it is a thirty-second of its pages.
+    pub every: u64,
+}
+
 /// What an engine is made of.
 pub struct EngineParts<S, C> {
     /// Where pages come from.
@@ -60,6 +72,10 @@ pub struct EngineParts<S, C> {
     pub scorer: Option<Box<dyn LinkScorer>>,
     /// What the scorer that the spec names begins with, and each retraining that does not begin from scratch.
     pub start: Option<Arc<SavedApprentice>>,
+    /// See [`LearnedFile`]; without one all is learned from the log.
+    pub learned: Option<LearnedFile>,
+    /// Is told how far the log is read.
+    pub opening: Arc<Opening>,
 }
 
 impl<S, C> EngineParts<S, C> {

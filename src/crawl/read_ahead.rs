@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use super::copies::Copies;
+use super::opening::Opening;
 use super::progress::{Progress, Tally};
 use crate::booking::{Event, Kept, Seq};
 use crate::clock::Timestamp;
@@ -49,16 +50,18 @@ impl Aside {
 type AtOnce<'a> = dyn FnMut(Seq, &Event) + Send + 'a;
 
 /// Visits the events from the first one to `last`, in order, until `visit` answers false. `aside` is called with
-/// each of them before that, maybe on another thread. `crawl` is the name for a word on progress.
+/// each of them before that, maybe on another thread. `crawl` is the name for a word on progress; `opening` is told
+/// as well, and may end it.
 ///
 /// # Errors
 /// As [`FrontierStore::scan`]; the events before the one that cannot be read have been visited.
 pub(super) fn scan_ahead(
     store: &dyn FrontierStore,
-    (crawl, last): (&str, Seq),
+    (crawl, last, opening): (&str, Seq, &Opening),
     aside: &mut AtOnce<'_>,
     visit: &mut dyn FnMut(Seq, &Event) -> bool,
 ) -> Result<(), StoreFailure> {
+    opening.begin(last);
     if last.0 <= SHORT {
         return store.scan(Seq(1), last, &mut |seq, event| {
             aside(seq, &event);
@@ -72,7 +75,7 @@ pub(super) fn scan_ahead(
             .name("log-reader".to_owned())
             .spawn_scoped(scope, move || read(store, last, aside, (&sender, &spent)))
             .map_err(|error| StoreFailure(format!("no thread to read the log: {error}")))?;
-        take_in(batches, &done, (crawl, last), visit);
+        take_in(batches, &done, (crawl, last, opening), visit);
         reader.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
@@ -104,7 +107,7 @@ fn read(
 fn take_in(
     batches: Receiver<Batch>,
     done: &Sender<Batch>,
-    (crawl, last): (&str, Seq),
+    (crawl, last, opening): (&str, Seq, &Opening),
     visit: &mut dyn FnMut(Seq, &Event) -> bool,
 ) {
     for batch in batches {
@@ -115,6 +118,10 @@ fn take_in(
             if !visit(*seq, event) {
                 return;
             }
+            opening.read(*seq);
+        }
+        if opening.is_stopped() {
+            return;
         }
         // The reader may have ended: then it is freed here.
         let _freed = done.send(batch);
@@ -139,9 +146,10 @@ mod tests {
     fn visited(events: u64, last: u64, until: u64) -> Vec<u64> {
         let (mut seen, mut set_aside) = (Vec::new(), Vec::new());
         let mut aside = |seq: Seq, _: &Event| set_aside.push(seq.0);
+        let opening = Opening::default();
         scan_ahead(
             &log(events),
-            ("test", Seq(last)),
+            ("test", Seq(last), &opening),
             &mut aside,
             &mut |seq, event| {
                 assert_eq!(*event, Event::SpecChange(seq.0.to_le_bytes().to_vec()));
@@ -151,6 +159,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(set_aside[..seen.len()], seen);
+        if last > SHORT && until > last {
+            assert_eq!(opening.events(), (last, last));
+        }
         seen
     }
 
@@ -161,6 +172,28 @@ mod tests {
             assert_eq!(visited(events, events, u64::MAX), all);
         }
         assert_eq!(visited(5_000, 4_000, u64::MAX).len(), 4_000);
+    }
+
+    #[test]
+    fn an_opening_that_is_stopped_ends_the_reading() {
+        let opening = Opening::default();
+        let mut seen = 0;
+        let log = log(9_000);
+        scan_ahead(
+            &log,
+            ("test", Seq(9_000), &opening),
+            &mut |_, _| {},
+            &mut |seq, _| {
+                seen = seq.0;
+                if seq.0 == 2_000 {
+                    opening.stop();
+                }
+                true
+            },
+        )
+        .unwrap();
+        assert!((2_000..2_000 + BATCH as u64).contains(&seen), "{seen}");
+        assert_eq!(opening.events(), (seen, 9_000));
     }
 
     #[test]

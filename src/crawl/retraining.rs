@@ -16,11 +16,13 @@ use super::engine::Engine;
 use super::epochs::Effect;
 use super::error::EngineError;
 use super::handle::CrawlError;
+use super::opening::Opening;
 use super::order::{CrawlOrder, check_features, order_name};
 use super::page_reader::PageReader;
 use super::spec::SpecError;
 use super::trainee::{Heed, Lessons, Settings, Trainee};
 use super::waiters::Answer;
+use crate::apprentice::LinkScorer;
 use crate::booking::{EpochCause, EpochEvent, Seq};
 use crate::clock::Clock;
 use crate::features::TermWeights;
@@ -208,7 +210,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     /// The critic's words for features; they cost nothing where nothing learns.
-    fn weights_of(&self, order: CrawlOrder) -> Arc<TermWeights> {
+    pub(super) fn weights_of(&self, order: CrawlOrder) -> Arc<TermWeights> {
         match &self.bench.weights {
             Some(weights) => Arc::clone(weights),
             None if order.learns() => {
@@ -285,12 +287,25 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let before = self.order_image();
         self.put_in_place(trainee);
         self.book_epoch_of(training.cause, training.returned_to, ranges);
+        self.note_checkpoint(self.learning.epochs.last_at(), true);
         self.learning.reporting = training.reply.take().map(|reply| Reporting {
             number: self.learning.epochs.number(),
             reply,
             before,
         });
         self.begin_sweep();
+    }
+
+    /// The other learner is in place; the order of the crawl is what it was.
+    pub(super) fn exchange_learner(&mut self, scorer: Box<dyn LinkScorer>, reader: PageReader) {
+        self.bench.weights = scorer
+            .needs_sketches()
+            .then(|| Arc::clone(reader.weights()));
+        let old_scorer = std::mem::replace(&mut self.scorer, scorer);
+        let old_reader = std::mem::replace(&mut self.learning.reader, reader);
+        // Up to half a gigabyte of tables and cached pages: who waits for the engine does not wait for that.
+        std::thread::spawn(move || drop((old_scorer, old_reader)));
+        self.learning.scorers += 1;
     }
 
     fn put_in_place(&mut self, trainee: Trainee) {
@@ -302,14 +317,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             pages,
             ..
         } = trainee;
-        self.bench.weights = scorer
-            .needs_sketches()
-            .then(|| Arc::clone(reader.weights()));
-        let old_scorer = std::mem::replace(&mut self.scorer, scorer);
-        let old_reader = std::mem::replace(&mut self.learning.reader, reader);
-        // Up to half a gigabyte of tables and cached pages: who waits for the engine does not wait for that.
-        std::thread::spawn(move || drop((old_scorer, old_reader)));
-        self.learning.scorers += 1;
+        self.exchange_learner(scorer, reader);
         self.learning.from_start = settings.from_start;
         self.learning.epochs.instances = instances;
         self.learning.epochs.pages = pages;
@@ -347,10 +355,13 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     /// The log has been folded up to its end; the learner of its last ordered epoch is made again.
-    pub(super) fn fold_ordered(&mut self) -> Result<(), EngineError> {
+    pub(super) fn fold_ordered(&mut self, opening: &Opening) -> Result<(), EngineError> {
         let Some((seq, epoch)) = self.learning.ordered.take() else {
             return Ok(());
         };
+        if Some(seq) <= self.learning.checkpoints.restored() {
+            return Ok(());
+        }
         let settings = Settings::of(&epoch.recipe, self.spec.labels)?;
         let lessons = Lessons {
             ranges: epoch.recipe.ranges,
@@ -370,7 +381,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         );
         trainee.epochs_from = seq;
         let store = Arc::clone(&self.store);
-        trainee.study(store.as_ref(), store.last(), &Heed::default())?;
+        trainee.study(store.as_ref(), store.last(), &opening.heed)?;
         self.put_in_place(trainee);
         Ok(())
     }

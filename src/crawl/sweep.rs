@@ -3,6 +3,7 @@
 
 use super::engine::Engine;
 use super::learning::Learning;
+use super::parts::Pace;
 use crate::apprentice::SourceView;
 use crate::booking::{Reference, Seq};
 use crate::clock::{Clock, Timestamp};
@@ -13,6 +14,8 @@ use crate::frontier::StoreFailure;
 pub(super) const SLICE: usize = 2_000;
 /// A slice ends after so many milliseconds, however slow the disk is.
 const SLICE_MS: i64 = 10;
+/// So long the first sweep may take before the crawl is open; by then a small one is in order.
+const AT_OPENING_MS: i64 = 200;
 /// Links in a slice of a replay, a booking; small crawls are in the new order after a few bookings.
 pub(super) const SLICE_OF_REPLAY: usize = 20_000;
 /// Steps of the change of hosts that cost as much as scoring one link: the former take some 50 ns, the
@@ -69,6 +72,20 @@ impl<S: Source, C: Clock> Engine<S, C> {
             next_redirect: 0,
             again: false,
         });
+    }
+
+    /// The priorities in the log are those of many epochs: all links are scored again. What a live crawl does
+    /// not get done at once it does while it fetches, as after any epoch; until then the others stand as they
+    /// were booked.
+    pub(super) fn sweep_at_opening(&mut self) -> Result<(), StoreFailure> {
+        let until = match self.pace {
+            Pace::Replay => None,
+            Pace::Live => {
+                let now = self.bench.clock.now();
+                Some(Timestamp(now.0.saturating_add(AT_OPENING_MS)))
+            }
+        };
+        self.sweep(usize::MAX, until)
     }
 
     /// One slice of a sweep in a live crawl.

@@ -330,6 +330,8 @@ pub(super) fn crawl(
             None => scorer_of(world, job)?,
         },
         start: begins_with,
+        learned: None,
+        opening: Arc::default(),
     };
     let (engine, handle) = Engine::open(parts)?;
     // One small runtime a replay: its engine is the only task that waits.

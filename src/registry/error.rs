@@ -25,6 +25,14 @@ pub enum RegistryError {
     /// It runs, and must not.
     #[error("crawl {0:?} is running; stop it first with `crawl stop {0}`")]
     Running(String),
+    /// Its log is being read.
+    #[error("crawl {name:?} is being opened ({how_far}); wait for it")]
+    Opening {
+        /// Which.
+        name: String,
+        /// In words.
+        how_far: String,
+    },
     /// It could not be opened, or its engine broke.
     #[error("crawl {name:?} has failed: {reason}; mend the cause and `crawl resume {name}`")]
     Broken {

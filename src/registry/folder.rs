@@ -32,6 +32,11 @@ const FENCE: &str = "within.ids";
 /// The apprentice that the crawl's own began with.
 const START: &str = "start.apprentice";
 
+/// What the crawl has learned so far, so that it need not learn its log again.
+pub(super) const LEARNED: &str = "learned";
+/// Judged pages from one writing of it to the next, at least: what is learned from so many takes a second.
+pub(super) const LEARNED_EVERY: u64 = 5_000;
+
 /// An opened crawl folder.
 pub(super) struct CrawlFolder {
     pub(super) store: Arc<dyn FrontierStore>,

@@ -21,12 +21,12 @@ use tokio::sync::{Mutex, watch};
 pub use datadir::{DataDir, DataDirError};
 pub use error::RegistryError;
 
-use self::folder::{CrawlFolder, WARC};
+use self::folder::{CrawlFolder, LEARNED, LEARNED_EVERY, WARC};
 use crate::booking::CrawlState;
 use crate::clock::Clock;
 use crate::crawl::{
-    CrawlOrder, Engine, EngineError, EngineParts, Handle, Pace, RobotsPolicy, Spec, World,
-    check_name,
+    CrawlOrder, Engine, EngineError, EngineParts, Handle, LearnedFile, Opening, Pace, RobotsPolicy,
+    Spec, World, check_name,
 };
 use crate::fetch::Source;
 use crate::fetch::robots::RobotsCache;
@@ -53,6 +53,8 @@ pub struct Registry<S, C> {
     calendar: HostCalendar,
     robots: RobotsCache,
     slots: Mutex<Slots>,
+    /// Opens the crawls that were there when the daemon started.
+    opener: Mutex<Option<tokio::task::JoinHandle<()>>>,
 }
 
 #[derive(Default)]
@@ -75,6 +77,8 @@ impl Slots {
 }
 
 enum Slot {
+    /// Its log is being read.
+    Opening(Arc<Opening>),
     Open(Running),
     Broken(String),
 }
@@ -84,10 +88,13 @@ impl Slot {
         match self {
             Self::Open(running) => running.broken.get().is_some(),
             Self::Broken(_) => true,
+            Self::Opening(_) => false,
         }
     }
 }
 
+/// So long the daemon waits for its crawls to open before it serves: small ones are there by then.
+const OPENING_WAIT: Duration = Duration::from_secs(2);
 /// An engine that has ended has said why after so long.
 const LAST_WORDS_MAX: Duration = Duration::from_secs(2);
 
@@ -101,7 +108,8 @@ struct Running {
 }
 
 impl<S: Source, C: Clock> Registry<S, C> {
-    /// Opens all crawls of a data directory; those that ran run again.
+    /// Opens all crawls of a data directory, one after another; those that ran run again. What is not open after
+    /// two seconds is opened while the others are served.
     ///
     /// # Errors
     /// [`RegistryError::Io`] if the folder of crawls cannot be read. A crawl that cannot be opened is
@@ -116,16 +124,56 @@ impl<S: Source, C: Clock> Registry<S, C> {
             calendar: HostCalendar::default(),
             robots,
             slots: Mutex::default(),
+            opener: Mutex::default(),
         };
+        let registry = Arc::new(registry);
+        let mut openings = Vec::new();
         {
             let mut slots = registry.slots.lock().await;
             for folder in folders {
                 let name = folder.file_name().unwrap_or_default().to_string_lossy();
-                let slot = registry.start_or_note(&name).await;
-                slots.crawls.insert(name.into_owned(), slot);
+                let opening = Arc::new(Opening::default());
+                let slot = Slot::Opening(Arc::clone(&opening));
+                slots.crawls.insert(name.clone().into_owned(), slot);
+                openings.push((name.into_owned(), opening));
             }
         }
-        Ok(Arc::new(registry))
+        let opened = Arc::clone(&registry);
+        let mut opener = tokio::spawn(async move {
+            for (name, opening) in openings {
+                opened.open_at_start(&name, opening).await;
+            }
+        });
+        if tokio::time::timeout(OPENING_WAIT, &mut opener)
+            .await
+            .is_err()
+        {
+            *registry.opener.lock().await = Some(opener);
+        }
+        Ok(registry)
+    }
+
+    async fn open_at_start(&self, name: &str, opening: Arc<Opening>) {
+        if opening.is_stopped() {
+            return;
+        }
+        let slot = self.start_or_note(name, opening).await;
+        let mut slots = self.slots.lock().await;
+        if slots.stopping {
+            drop(slots);
+            Self::end(slot).await;
+        } else {
+            slots.crawls.insert(name.to_owned(), slot);
+        }
+    }
+
+    /// Ends an engine: no new fetch, those in flight are waited for and booked.
+    async fn end(slot: Slot) {
+        if let Slot::Open(running) = slot {
+            running.handle.shutdown().await;
+            // A thread that has broken has said so.
+            let _ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await;
+        }
     }
 
     /// Why the robots.txt of this URL's origin could not be had, if that is what keeps it waiting.
@@ -167,7 +215,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
             CrawlFolder::create(&folder, &raw, &spec, fence.as_ref(), start.as_deref(), now)
         })
         .await?;
-        let running = match self.start(&name).await {
+        let running = match self.start(&name, Arc::default()).await {
             Ok(running) => running,
             Err(error) => {
                 let folder = self.dir.crawls().join(&name);
@@ -233,6 +281,13 @@ impl<S: Source, C: Clock> Registry<S, C> {
                 .last_report(name)
                 .await
                 .unwrap_or_else(|| failed(reason))),
+            Err(RegistryError::Opening { how_far, .. }) => Ok(v1::Crawl {
+                name: name.to_owned(),
+                state: v1::CrawlState::Opening as i32,
+                idle: how_far,
+                now_ms: self.shared.clock.now().0,
+                ..Default::default()
+            }),
             Err(error) => Err(error),
         }
     }
@@ -253,7 +308,8 @@ impl<S: Source, C: Clock> Registry<S, C> {
     /// A crawl to speak to.
     ///
     /// # Errors
-    /// [`RegistryError::NotFound`], [`RegistryError::Broken`], [`RegistryError::Stopping`].
+    /// [`RegistryError::NotFound`], [`RegistryError::Opening`], [`RegistryError::Broken`],
+    /// [`RegistryError::Stopping`].
     pub async fn get(&self, name: &str) -> Result<Handle, RegistryError> {
         let slots = self.slots.lock().await;
         if slots.stopping {
@@ -265,6 +321,10 @@ impl<S: Source, C: Clock> Registry<S, C> {
                 Some(reason) => Err(broken(name, reason)),
             },
             Some(Slot::Broken(reason)) => Err(broken(name, reason)),
+            Some(Slot::Opening(opening)) => Err(RegistryError::Opening {
+                name: name.to_owned(),
+                how_far: how_far(opening),
+            }),
             None => Err(RegistryError::NotFound {
                 name: name.to_owned(),
                 known: slots.crawls.keys().cloned().collect(),
@@ -293,6 +353,12 @@ impl<S: Source, C: Clock> Registry<S, C> {
         let status = self.status(name).await?;
         if status.state == v1::CrawlState::Running as i32 {
             return Err(RegistryError::Running(name.to_owned()));
+        }
+        if status.state == v1::CrawlState::Opening as i32 {
+            return Err(RegistryError::Opening {
+                name: name.to_owned(),
+                how_far: status.idle,
+            });
         }
         if let Ok(handle) = self.get(name).await {
             // Not under the lock: the fetches in flight are waited for, other crawls are not held up.
@@ -323,14 +389,16 @@ impl<S: Source, C: Clock> Registry<S, C> {
             slots.stopping = true;
             std::mem::take(&mut slots.crawls)
         };
-        let ends = crawls.into_values().filter_map(|slot| match slot {
-            Slot::Open(running) => Some(async move {
-                running.handle.shutdown().await;
-                on_blocking_pool(move || Ok(running.thread.join().is_ok())).await
-            }),
-            Slot::Broken(_) => None,
-        });
-        futures_util::future::join_all(ends).await;
+        for slot in crawls.values() {
+            if let Slot::Opening(opening) = slot {
+                opening.stop();
+            }
+        }
+        futures_util::future::join_all(crawls.into_values().map(Self::end)).await;
+        if let Some(opener) = self.opener.lock().await.take() {
+            // It ends what it has opened meanwhile; if it broke, that has been printed.
+            let _ended = opener.await;
+        }
     }
 
     /// Opens a broken crawl anew; one that somebody else has opened, deleted or closed meanwhile is
@@ -345,7 +413,7 @@ impl<S: Source, C: Clock> Registry<S, C> {
             let ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
             tracing::debug!(crawl = name, ended, "old engine is gone");
         }
-        let slot = self.start_or_note(name).await;
+        let slot = self.start_or_note(name, Arc::default()).await;
         slots.crawls.insert(name.to_owned(), slot);
         Ok(())
     }
@@ -358,9 +426,12 @@ impl<S: Source, C: Clock> Registry<S, C> {
         }
     }
 
-    async fn start_or_note(&self, name: &str) -> Slot {
-        match self.start(name).await {
+    async fn start_or_note(&self, name: &str, opening: Arc<Opening>) -> Slot {
+        match self.start(name, opening).await {
             Ok(running) => Slot::Open(running),
+            Err(RegistryError::Engine(EngineError::Abandoned)) => {
+                Slot::Broken("the daemon stopped while it was opened".to_owned())
+            }
             Err(error) => {
                 tracing::error!(crawl = name, %error, "the crawl cannot be opened");
                 Slot::Broken(error.to_string())
@@ -368,9 +439,10 @@ impl<S: Source, C: Clock> Registry<S, C> {
         }
     }
 
-    async fn start(&self, name: &str) -> Result<Running, RegistryError> {
+    async fn start(&self, name: &str, opening: Arc<Opening>) -> Result<Running, RegistryError> {
         let path = self.dir.crawls().join(name);
         let warc = path.join(WARC);
+        let learned = path.join(LEARNED);
         let folder = on_blocking_pool(move || CrawlFolder::open(&path)).await?;
         let parts = EngineParts {
             source: Arc::clone(&self.shared.source),
@@ -388,6 +460,11 @@ impl<S: Source, C: Clock> Registry<S, C> {
             needs_contact: self.shared.needs_contact,
             scorer: None,
             start: folder.start,
+            learned: Some(LearnedFile {
+                path: learned,
+                every: LEARNED_EVERY,
+            }),
+            opening,
         };
         let (engine, handle) =
             on_blocking_pool(move || Ok(Engine::open_keeping(parts, &warc)?)).await?;
@@ -442,6 +519,14 @@ fn run_engine<S: Source, C: Clock>(
     tracing::error!(reason, "an engine has ended");
     // Set once: there is one engine to a slot.
     let _ = broken.set(reason);
+}
+
+/// In words.
+fn how_far(opening: &Opening) -> String {
+    match opening.events() {
+        (_, 0) => "waits to be opened".to_owned(),
+        (read, of) => format!("{read} of {of} events of its log are read"),
+    }
 }
 
 fn broken(name: &str, reason: &str) -> RegistryError {

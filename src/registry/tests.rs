@@ -51,6 +51,73 @@ async fn what_robots_txt_said_is_known_after_a_restart_but_not_what_an_archive_s
 }
 
 #[tokio::test]
+async fn a_crawl_that_is_being_opened_says_so_and_keeps_nobody_waiting() {
+    let root = tempfile::tempdir().unwrap();
+    let registry = registry_with_a_crawl(root.path()).await;
+    let opening = Arc::new(Opening::default());
+    let slot = Slot::Opening(Arc::clone(&opening));
+    let mut slots = registry.slots.lock().await;
+    slots.crawls.insert("large".to_owned(), slot);
+    drop(slots);
+    let crawls = registry.list().await;
+    let large = crawls.iter().find(|crawl| crawl.name == "large").unwrap();
+    assert_eq!(large.state, v1::CrawlState::Opening as i32);
+    assert_eq!(
+        (crawls.len(), large.idle.as_str()),
+        (2, "waits to be opened")
+    );
+    for words in [
+        registry
+            .get("large")
+            .await
+            .map(drop)
+            .unwrap_err()
+            .to_string(),
+        registry
+            .resume("large")
+            .await
+            .map(drop)
+            .unwrap_err()
+            .to_string(),
+        registry.delete("large").await.unwrap_err().to_string(),
+    ] {
+        assert!(
+            words.contains("is being opened") && words.contains("wait for it"),
+            "{words}"
+        );
+    }
+    registry.shutdown().await;
+    assert!(opening.is_stopped());
+}
+
+#[tokio::test]
+async fn a_registry_that_is_closed_while_it_opens_leaves_its_crawls_whole() {
+    let root = tempfile::tempdir().unwrap();
+    let registry = registry_with_a_crawl(root.path()).await;
+    registry.shutdown().await;
+    drop(registry);
+    let shared = Shared {
+        source: Arc::new(ScriptedSource::new()),
+        clock: SimulatedClock::starting_at(Timestamp(1_000)),
+        needs_contact: false,
+        guard_note: String::new(),
+    };
+    let dir = DataDir::open(root.path()).unwrap();
+    let registry = Registry::open(dir, shared).await.unwrap();
+    let crawl = registry.status("crawl").await.unwrap();
+    assert_ne!(crawl.state, v1::CrawlState::Opening as i32);
+    // As when the daemon is told to stop before this one's turn has come.
+    let stopped = Arc::new(Opening::default());
+    stopped.stop();
+    registry.open_at_start("crawl", stopped).await;
+    assert!(registry.get("crawl").await.is_ok());
+    registry.shutdown().await;
+    let slot = registry.start_or_note("crawl", Arc::default()).await;
+    assert!(matches!(slot, Slot::Open(_)));
+    TestRegistry::end(slot).await;
+}
+
+#[tokio::test]
 async fn a_broken_crawl_that_several_resume_at_once_is_opened_once() {
     let root = tempfile::tempdir().unwrap();
     let registry = registry_with_a_crawl(root.path()).await;

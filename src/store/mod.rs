@@ -32,3 +32,4 @@ mod tests;
 pub use error::{OpenError, StoreError};
 pub use log::{Entry, Store};
 pub use open::StoreOptions;
+pub(crate) use space::free_bytes;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// Bytes that an ordinary user may still write in the file system of `folder`.
-pub(super) fn free_bytes(folder: &Path) -> io::Result<u64> {
+pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     let figures = rustix::fs::statvfs(folder)?;
     Ok(figures.f_bavail.saturating_mul(figures.f_frsize))
 }

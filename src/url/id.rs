@@ -6,7 +6,19 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A 64-bit fingerprint of a canonical URL (XXH3, seed 0: fixed by its specification, so it may be stored).
 ///
 /// Among 10 million URLs the chance that any two share a fingerprint is 3 in a million.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct UrlId(pub u64);
 
 impl UrlId {

@@ -189,6 +189,8 @@ async fn crawl() -> Crawled {
         needs_contact: false,
         scorer: None,
         start: None,
+        learned: None,
+        opening: Arc::default(),
     };
     let (engine, _handle) = Engine::open(parts).unwrap();
     let progress = engine.run().await.unwrap();

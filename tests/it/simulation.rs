@@ -256,6 +256,8 @@ impl Simulation {
             needs_contact: false,
             scorer: None,
             start: None,
+            learned: None,
+            opening: Arc::default(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

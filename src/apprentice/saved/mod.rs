@@ -100,7 +100,7 @@ pub(super) struct SavedLearner {
 }
 
 /// What a learner makes its predictions of.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Weights {
     /// It has learned nothing, or never does.
     #[default]
@@ -112,6 +112,14 @@ pub enum Weights {
 }
 
 impl Weights {
+    /// In words what is wrong with their sizes.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Ftrl(weights) => record::check_bits(weights.params.bits),
+            Self::None | Self::Bayes(_) => Ok(()),
+        }
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         match self {

@@ -158,10 +158,16 @@ fn learner(record: v1::SavedLearner) -> Result<SavedLearner, Problem> {
     })
 }
 
-fn ftrl_weights(record: &v1::SavedFtrl) -> Result<FtrlWeights, Problem> {
-    if record.bits == 0 || record.bits > BITS_MAX {
-        return Err(format!("2^{} slots", record.bits));
+/// Whether a table of 2^`bits` slots is one that is made.
+pub(super) fn check_bits(bits: u32) -> Result<(), Problem> {
+    if bits == 0 || bits > BITS_MAX {
+        return Err(format!("2^{bits} slots"));
     }
+    Ok(())
+}
+
+fn ftrl_weights(record: &v1::SavedFtrl) -> Result<FtrlWeights, Problem> {
+    check_bits(record.bits)?;
     let rates = [record.alpha, record.alpha_dense, record.beta];
     let bounds = [record.l1, record.l2];
     let are_sound = rates.iter().all(|rate| rate.is_finite() && *rate > 0.0)

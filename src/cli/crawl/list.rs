@@ -43,7 +43,7 @@ fn row(crawl: &v1::Crawl) -> Vec<String> {
         format!("{:.1}", crawl.loss),
         count(crawl.links_waiting),
         // Why nothing is fetched says more of a crawl that runs.
-        if crawl.state() == v1::CrawlState::Running && !crawl.idle.is_empty() {
+        if super::status::says_idle(crawl) && !crawl.idle.is_empty() {
             crawl.idle.clone()
         } else {
             crawl.reason.clone()

@@ -38,8 +38,17 @@ pub(super) fn state_name(crawl: &v1::Crawl) -> &'static str {
         v1::CrawlState::Stopped => "stopped",
         v1::CrawlState::Finished => "finished",
         v1::CrawlState::Failed => "failed",
+        v1::CrawlState::Opening => "opening",
         v1::CrawlState::Unspecified => "unknown",
     }
+}
+
+/// Whether why nothing is fetched says more than the reason of the state.
+pub(super) fn says_idle(crawl: &v1::Crawl) -> bool {
+    matches!(
+        crawl.state(),
+        v1::CrawlState::Running | v1::CrawlState::Opening
+    )
 }
 
 /// The topics, and what is taken out of them.
@@ -108,7 +117,7 @@ fn render(crawl: &v1::Crawl) -> String {
         ("created", moment(crawl.created_at_ms)),
     ];
     // The state says already why nothing is fetched, unless it runs.
-    if !crawl.idle.is_empty() && crawl.state() == v1::CrawlState::Running {
+    if !crawl.idle.is_empty() && says_idle(crawl) {
         lines.insert(2, ("idle", crawl.idle.clone()));
     }
     lines.retain(|(_, value)| !value.is_empty());

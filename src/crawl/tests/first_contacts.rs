@@ -72,11 +72,11 @@ async fn most_at_once(per_address: u32, robots: RobotsPolicy) -> u32 {
 #[tokio::test]
 async fn their_first_contacts_share_the_limit_of_the_server() {
     let obey = || RobotsPolicy::Obey(RobotsCache::default());
-    assert_eq!(most_at_once(0, obey()).await, 4);
-    assert_eq!(most_at_once(1, obey()).await, 1);
-    assert_eq!(most_at_once(7, obey()).await, 7);
+    assert_eq!(Box::pin(most_at_once(0, obey())).await, 4);
+    assert_eq!(Box::pin(most_at_once(1, obey())).await, 1);
+    assert_eq!(Box::pin(most_at_once(7, obey())).await, 7);
     // Also where robots.txt is known, or nobody's business.
-    assert_eq!(most_at_once(2, RobotsPolicy::Ignore).await, 2);
+    assert_eq!(Box::pin(most_at_once(2, RobotsPolicy::Ignore)).await, 2);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The engine at work on scripted webs: what the tests need to set one up and to look at its log.
 
 mod bounded;
+mod checkpoints;
 mod copies;
 mod delays;
 mod ends;
@@ -95,6 +96,7 @@ struct Crawl {
     parsers: usize,
     judge: Arc<dyn PageJudge>,
     start: Option<Arc<SavedApprentice>>,
+    learned: Option<LearnedFile>,
 }
 
 impl Crawl {
@@ -122,6 +124,7 @@ impl Crawl {
             parsers: 1,
             judge: Arc::new(WordJudge),
             start: None,
+            learned: None,
         }
     }
 
@@ -208,6 +211,8 @@ impl Crawl {
             needs_contact: false,
             scorer: None,
             start: self.start.clone(),
+            learned: self.learned.clone(),
+            opening: Arc::default(),
         }
     }
 

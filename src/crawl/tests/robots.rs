@@ -302,6 +302,8 @@ async fn a_shutdown_does_not_wait_for_the_hosts_that_robots_txt_redirects_to() {
         needs_contact: false,
         scorer: None,
         start: None,
+        learned: None,
+        opening: Arc::default(),
     };
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {

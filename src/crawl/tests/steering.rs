@@ -262,6 +262,8 @@ async fn an_idle_crawl_is_not_woken_for_what_an_earlier_flush_has_covered() {
         needs_contact: false,
         scorer: None,
         start: None,
+        learned: None,
+        opening: Arc::default(),
     };
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {
