@@ -292,7 +292,7 @@ fn measure_learned(pages: u64) {
     let open = || Arc::new(SledStore::open(&log, &StoreOptions::default()).unwrap());
     let learned = LearnedFile {
         path: folder.path().join("learned"),
-        every: 5_000,
+        every: 1_000,
     };
     let clock = SystemClock::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()

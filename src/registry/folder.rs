@@ -34,8 +34,8 @@ const START: &str = "start.apprentice";
 
 /// What the crawl has learned so far, so that it need not learn its log again.
 pub(super) const LEARNED: &str = "learned";
-/// Judged pages from one writing of it to the next, at least: what is learned from so many takes a second.
-pub(super) const LEARNED_EVERY: u64 = 5_000;
+/// Judged pages from one writing of it to the next, at least: to learn from so many takes a tenth of a second.
+pub(super) const LEARNED_EVERY: u64 = 1_000;
 
 /// An opened crawl folder.
 pub(super) struct CrawlFolder {
