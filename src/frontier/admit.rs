@@ -51,7 +51,7 @@ impl Frontier {
 
     fn admit_page(&mut self, seq: Seq, page: &PageBooking) {
         let host = self.finish(seq, &page.lease);
-        self.hosts.count_fetch(host);
+        self.hosts.count_fetch(host, &self.links);
         let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
         numbers.resize(page.hosts.len(), None);
         let mut hashes = std::mem::take(&mut self.scratch().host_hashes);
@@ -140,7 +140,7 @@ impl Frontier {
         let lease = &failure.lease;
         if failure.is_final {
             let host = self.finish(seq, lease);
-            self.hosts.count_fetch(host);
+            self.hosts.count_fetch(host, &self.links);
             return;
         }
         let id = lease.url.id();
@@ -394,10 +394,10 @@ impl Frontier {
         let host = self.links.get(slot).host;
         let is_on_new_side = self.hosts.side(host) == Side::New;
         if (is_on_new_side && has_moved.new) || (!is_on_new_side && has_moved.old) {
-            self.hosts.link_moved(slot, &self.links);
+            self.hosts.link_moved(slot, &mut self.links);
         }
         if !is_on_new_side && has_moved.new {
-            self.hosts.link_moved_on_new_side(slot, &self.links);
+            self.hosts.link_moved_on_new_side(slot, &mut self.links);
         }
     }
 
@@ -429,17 +429,20 @@ impl Frontier {
         let id = link.id();
         let slot = self.links.insert(link);
         self.known.set(id, Known::Open(slot));
-        self.hosts.link_waits(slot, &self.links);
+        self.hosts.link_waits(slot, &mut self.links);
         self.baseline.push(slot, &self.links);
     }
 
     /// Takes an open link out; what becomes of it is the caller's to say.
     pub(super) fn remove(&mut self, slot: u32) {
-        let link = self.links.remove(slot);
+        let link = self.links.get(slot);
         if link.is_leased {
-            self.hosts.link_came_back(link.host);
+            let host = link.host;
+            self.links.remove(slot);
+            self.hosts.link_came_back(host, &self.links);
         } else {
-            self.hosts.link_struck_off(link.host, &self.links);
+            self.hosts.link_struck_off(slot, &mut self.links);
+            self.links.remove(slot);
         }
     }
 

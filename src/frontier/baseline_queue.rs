@@ -3,10 +3,10 @@
 //! Only for a crawl that asks ([`FrontierParams::keeps_baseline`](super::FrontierParams)): 16 bytes a
 //! waiting link, and one more.
 
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::host_queue::Entry;
-use super::links::Links;
+use super::links::{Links, OrderKey};
 use super::queue::Frontier;
 use crate::clock::Timestamp;
 
@@ -31,6 +31,26 @@ pub struct Rivals {
     slot: u32,
 }
 
+/// A link in the queue. Lazily deleted: a link whose key has changed has a second entry.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: OrderKey,
+    slot: u32,
+}
+
+impl Entry {
+    fn of(slot: u32, links: &Links) -> Self {
+        let key = links.get(slot).baseline_key();
+        Self { key, slot }
+    }
+
+    /// Whether it says the truth of a waiting link.
+    fn waits(self, links: &Links) -> bool {
+        let link = links.get(self.slot);
+        !link.is_leased && link.baseline_key() == self.key
+    }
+}
+
 impl BaselineQueue {
     pub(super) fn push(&mut self, slot: u32, links: &Links) {
         if !self.is_kept || self.is_folding {
@@ -38,10 +58,9 @@ impl BaselineQueue {
         }
         let open = links.len();
         if self.heap.len() > 2 * open + STALE_MIN {
-            self.heap.retain(|entry| entry.waits_for_baseline(links));
+            self.heap.retain(|entry| entry.waits(links));
         }
-        self.heap
-            .push(Entry::of(slot, links.get(slot).baseline_key()));
+        self.heap.push(Entry::of(slot, links));
     }
 
     /// Begins or ends keeping it.
@@ -68,9 +87,7 @@ impl BaselineQueue {
         let slots = if is_made { links.slots() } else { Vec::new() };
         let entries = slots.into_iter();
         // From a vector a heap is made in linear time: a million links one after another were a pause.
-        let entries: Vec<Entry> = entries
-            .map(|slot| Entry::of(slot, links.get(slot).baseline_key()))
-            .collect();
+        let entries: Vec<Entry> = entries.map(|slot| Entry::of(slot, links)).collect();
         self.heap = entries.into();
     }
 }
@@ -80,20 +97,19 @@ impl Frontier {
     /// force. `None` also if none is found within a bounded search.
     pub fn rivals(&mut self, now: Timestamp) -> Option<Rivals> {
         self.take_returned(now);
-        self.hosts.wake(now);
+        self.hosts.wake(now, &self.links);
         let best = self.hosts.best_ready_key()?;
         let mut busy = Vec::new();
         let mut found = None;
         while busy.len() < LOOKED_AT_MAX
             && let Some(entry) = self.baseline.heap.peek().copied()
         {
-            if !entry.waits_for_baseline(&self.links) {
+            if !entry.waits(&self.links) {
                 self.baseline.heap.pop();
                 continue;
             }
-            if self.hosts.is_ready(self.links.get(entry.slot()).host) {
-                found =
-                    (self.key_of(entry.slot()) != best).then_some(Rivals { slot: entry.slot() });
+            if self.hosts.is_ready(self.links.get(entry.slot).host) {
+                found = (self.key_of(entry.slot) != best).then_some(Rivals { slot: entry.slot });
                 break;
             }
             busy.extend(self.baseline.heap.pop());
@@ -114,3 +130,24 @@ impl Frontier {
         Some(self.lease_of(rivals.slot, host, now))
     }
 }
+
+impl Ord for Entry {
+    /// A `BinaryHeap` gives its greatest: the smallest key.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}

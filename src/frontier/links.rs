@@ -1,6 +1,6 @@
 //! The records of the links that wait or are leased, and the rules for their references and order.
 
-use super::new_scores::{NewScores, Side};
+use super::new_scores::{Line, NewScores, Side};
 use super::parents::{Chain, Parents};
 use super::slab::Slab;
 use crate::booking::{Reference, Seq};
@@ -47,7 +47,7 @@ fn whole([higher, lower]: [u32; 2]) -> u64 {
 /// The place of a link in the order: the smaller, the better. Higher priority first, then earlier
 /// discovery, so that no two links are equal.
 ///
-/// It has 12 bytes, and an entry of a queue 16.
+/// It has 12 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OrderKey {
     worse: u32,
@@ -78,7 +78,7 @@ pub(super) fn checked_priority(priority: f32) -> f32 {
     }
 }
 
-/// A link that waits or is leased. 44 bytes; most links have one reference only.
+/// A link that waits or is leased. 48 bytes; most links have one reference only.
 #[derive(Debug)]
 pub(super) struct Link {
     id: [u32; 2],
@@ -92,6 +92,8 @@ pub(super) struct Link {
     best_offered: f32,
     /// What the baseline goes by: the greatest log odds of a page that it stands on.
     pub(super) baseline: f32,
+    /// Its place in the heap of its host, if it waits.
+    place: u32,
     /// References offered, also those that were not kept; of more than fit, as many as fit.
     parents: u16,
     pub(super) depth: u16,
@@ -111,6 +113,7 @@ impl Link {
             priority,
             best_offered: priority,
             baseline: priority,
+            place: 0,
             parents: 1,
             depth: 0,
             requests: 0,
@@ -173,6 +176,9 @@ pub(super) struct Links {
     free: Vec<u32>,
     parents: Parents,
     pub(super) new_scores: NewScores,
+    /// By slot, while hosts change over: one more than the place in the second heap or, once the host has
+    /// changed over, in its own. 0 if it is in neither, or if the record has it.
+    new_places: Vec<u32>,
 }
 
 impl Links {
@@ -291,6 +297,70 @@ impl Links {
         }
     }
 
+    /// Where it stands in the heap of that line.
+    pub(super) fn place(&self, slot: u32, line: Line) -> u32 {
+        let own = || self.get(slot).place;
+        let new = || self.new_place(slot);
+        match line {
+            Line::Own(Side::Old) => own(),
+            Line::Own(Side::New) => new().unwrap_or_else(own),
+            Line::Second => new().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// It stands there in the heap of that line.
+    pub(super) fn set_place(&mut self, slot: u32, line: Line, place: u32) {
+        let is_second = match line {
+            Line::Own(Side::Old) => false,
+            // What came only after its host had changed over stands in no second heap.
+            Line::Own(Side::New) => self.new_place(slot).is_some(),
+            Line::Second => true,
+        };
+        if !is_second {
+            self.get_mut(slot).place = place;
+            return;
+        }
+        let at = slot as usize;
+        if self.new_places.len() <= at {
+            self.new_places.resize(at + 1, 0);
+        }
+        self.new_places[at] = place + 1;
+    }
+
+    /// It stands in the heap of that line no longer.
+    pub(super) fn clear_place(&mut self, slot: u32, line: Line) {
+        if line.side() == Side::New
+            && let Some(place) = self.new_places.get_mut(slot as usize)
+        {
+            *place = 0;
+        }
+    }
+
+    /// Its place in the second heap, or in what became of that.
+    pub(super) fn new_place(&self, slot: u32) -> Option<u32> {
+        self.new_places.get(slot as usize)?.checked_sub(1)
+    }
+
+    /// Its host has changed over: from now on there is one heap, and the record has its place there.
+    pub(super) fn settle_place(&mut self, slot: u32) {
+        if let Some(place) = self.new_place(slot) {
+            self.get_mut(slot).place = place;
+            self.new_places[slot as usize] = 0;
+        }
+    }
+
+    /// Makes room for the places in the second heaps, all at once. (Zeros are not written before they are
+    /// needed, so that this is no pause.)
+    pub(super) fn begin_new_places(&mut self) {
+        self.new_places = vec![0; self.records.len()];
+    }
+
+    /// All hosts have changed over.
+    pub(super) fn end_new_places(&mut self) {
+        debug_assert!(self.new_places.iter().all(|place| *place == 0));
+        self.new_places = Vec::new();
+    }
+
     /// The records in use, by slot.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Link)> {
         let all = (0..).zip(self.records.iter());
@@ -300,11 +370,6 @@ impl Links {
     /// The slots in use.
     pub(super) fn slots(&self) -> Vec<u32> {
         self.iter().map(|(slot, _)| slot).collect()
-    }
-
-    /// Whether the link in `slot` waits with just this key at a host of that side.
-    pub(super) fn waits_as(&self, slot: u32, key: OrderKey, side: Side) -> bool {
-        !self.get(slot).is_leased && self.order_key(slot, side) == key
     }
 }
 
@@ -318,8 +383,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_has_44_bytes() {
-        assert_eq!(size_of::<Link>(), 44);
+    fn a_record_has_48_bytes() {
+        assert_eq!(size_of::<Link>(), 48);
         assert_eq!(size_of::<OrderKey>(), 12);
     }
 }

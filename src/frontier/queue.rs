@@ -71,10 +71,11 @@ impl Frontier {
     pub fn set_params(&mut self, params: FrontierParams) {
         self.params = params;
         self.baseline.keep(params.keeps_baseline, &self.links);
-        self.hosts.set_caps(Caps {
+        let caps = Caps {
             host: params.pages_per_host_max.unwrap_or(u64::MAX),
             domain: params.pages_per_domain_max.unwrap_or(u64::MAX),
-        });
+        };
+        self.hosts.set_caps(caps, &self.links);
     }
 
     /// A whole log is about to be [admitted](Self::admit): what only a lease or a look at the frontier needs
@@ -87,14 +88,14 @@ impl Frontier {
 
     /// The log is admitted. The frontier is the same as without [`begin_fold`](Self::begin_fold).
     pub fn end_fold(&mut self) {
-        self.hosts.end_fold(&self.links);
+        self.hosts.end_fold(&mut self.links);
         self.baseline.end_fold(&self.links);
     }
 
     /// The best link whose host may be asked at `now`, or the one that the [steering](Self::steer) wants.
     pub fn next(&mut self, now: Timestamp) -> Next {
         self.take_returned(now);
-        self.hosts.wake(now);
+        self.hosts.wake(now, &self.links);
         while let Some(best) = self.hosts.best_ready() {
             let slot = self.steered_slot();
             let number = slot.map_or(best, |slot| self.links.get(slot).host);
@@ -126,7 +127,7 @@ impl Frontier {
         self.returns.take(&mut self.scratch.returned);
         for back in self.scratch.returned.drain(..) {
             let at = back.next_at.max(back.last_end.after(self.params.delay));
-            self.hosts.returned(back.host, at, now);
+            self.hosts.returned(back.host, (at, now), &self.links);
         }
     }
 
@@ -207,7 +208,7 @@ impl Frontier {
         let key = self.key_of(slot);
         // Its own host is away with this lease, so a better link of that host does not show yet.
         let best = self.hosts.best_ready_key();
-        let best_here = self.hosts.get(host).best();
+        let best_here = self.hosts.best_of(host, &self.links);
         if [best, best_here].iter().flatten().any(|other| *other < key) {
             self.return_link(slot);
             lease.host.release_unasked();
@@ -234,8 +235,8 @@ impl Frontier {
         if link.is_leased {
             link.is_leased = false;
             let host = link.host;
-            self.hosts.link_came_back(host);
-            self.hosts.link_waits(slot, &self.links);
+            self.hosts.link_came_back(host, &self.links);
+            self.hosts.link_waits(slot, &mut self.links);
             self.baseline.push(slot, &self.links);
         }
     }

@@ -148,7 +148,7 @@ impl Frontier {
         // A link among the best k stands at a host whose best link is among the best k hosts'.
         let mut hosts: Vec<_> = ((0..).zip(self.hosts.iter()))
             .filter(|(_, host)| !host.is_capped)
-            .filter_map(|(number, host)| Some((host.best()?, number)))
+            .filter_map(|(number, _)| Some((self.hosts.best_of(number, &self.links)?, number)))
             .collect();
         keep_best(&mut hosts, k, |(key, _)| *key);
         let mut best: Vec<(OrderKey, u32)> = Vec::new();
