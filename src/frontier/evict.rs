@@ -38,9 +38,7 @@ impl Frontier {
             all.drain(..at);
         }
         all.sort_unstable_by(|one, other| other.cmp(one));
-        all.iter()
-            .map(|(_, slot)| self.links.get(*slot).id())
-            .collect()
+        all.iter().map(|(_, slot)| self.id_of(*slot)).collect()
     }
 
     /// A key that more than `surplus` of the `waiting` links are likely no better than, but not many more;
@@ -53,7 +51,7 @@ impl Frontier {
         let places = (0..self.links.slots_end()).step_by(step);
         let waits = places.filter(|slot| {
             let link = self.links.used(*slot);
-            link.is_some_and(|link| !link.is_leased)
+            link.is_some_and(|link| !link.is_leased())
         });
         let mut keys: Vec<OrderKey> = waits.map(|slot| self.key_of(slot)).collect();
         // A third more than are wanted, and some for bad luck.
@@ -64,7 +62,7 @@ impl Frontier {
 
     /// The waiting links that are no better than `best`.
     fn no_better_than(&self, best: Option<OrderKey>) -> Vec<(OrderKey, u32)> {
-        let waiting = self.links.iter().filter(|(_, link)| !link.is_leased);
+        let waiting = self.links.iter().filter(|(_, link)| !link.is_leased());
         let keys = waiting.map(|(slot, _)| (self.key_of(slot), slot));
         keys.filter(|(key, _)| best.is_none_or(|best| *key >= best))
             .collect()

@@ -227,7 +227,7 @@ impl Hosts {
     /// Queues the link in `slot`, if one waits there, for the new side.
     pub(super) fn gather(&mut self, slot: u32, links: &mut Links) {
         if let Some(switching) = &mut self.switching
-            && let Some(link) = links.used(slot).filter(|link| !link.is_leased)
+            && let Some(link) = links.used(slot).filter(|link| !link.is_leased())
         {
             let number = link.host;
             let waiting = self.all[number as usize].waiting;
@@ -283,7 +283,7 @@ impl Hosts {
     /// Takes a waiting link of a ready host out, which is away then.
     pub(super) fn lease_slot(&mut self, number: u32, slot: u32, links: &mut Links) {
         self.set_away(number);
-        links.get_mut(slot).is_leased = true;
+        links.get_mut(slot).set_leased(true);
         *self.count_of_waiting(number) -= 1;
         self.counts.leased += 1;
         let side = self.side(number);

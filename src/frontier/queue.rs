@@ -155,10 +155,10 @@ impl Frontier {
         self.leases += 1;
         Lease {
             number: self.leases,
-            id: link.id(),
+            id: self.id_of(slot),
             references: self.links.references(slot),
             depth: link.depth,
-            is_seed: link.is_seed,
+            is_seed: link.is_seed(),
             priority,
             requests: link.requests(),
             hops: link.hops(),
@@ -217,6 +217,14 @@ impl Frontier {
         Err(lease)
     }
 
+    /// The URL of an open link.
+    pub(super) fn id_of(&self, slot: u32) -> UrlId {
+        let id = self.known.open_id(self.links.get(slot).mark(), slot);
+        debug_assert!(id.is_some(), "link {slot} is not known");
+        // There is no open link that is not known.
+        id.unwrap_or(UrlId(0))
+    }
+
     /// What a link is worth at this moment.
     pub(super) fn priority_of(&self, slot: u32) -> f32 {
         let side = self.hosts.side(self.links.get(slot).host);
@@ -232,8 +240,8 @@ impl Frontier {
     /// If the link is leased, it waits again.
     pub(super) fn return_link(&mut self, slot: u32) {
         let link = self.links.get_mut(slot);
-        if link.is_leased {
-            link.is_leased = false;
+        if link.is_leased() {
+            link.set_leased(false);
             let host = link.host;
             self.hosts.link_came_back(host, &self.links);
             self.hosts.link_waits(slot, &mut self.links);

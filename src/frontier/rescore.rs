@@ -118,7 +118,7 @@ impl Frontier {
     pub fn priorities(&self, step: usize) -> impl Iterator<Item = f32> + '_ {
         let slots = (0..self.links.slots_end()).step_by(step.max(1));
         slots
-            .filter(|slot| (self.links.used(*slot)).is_some_and(|link| !link.is_leased))
+            .filter(|slot| (self.links.used(*slot)).is_some_and(|link| !link.is_leased()))
             .map(|slot| self.priority_of(slot))
     }
 

@@ -12,6 +12,8 @@ use crate::url::UrlId;
 const SHARD_BITS: u32 = 6;
 /// What a cell keeps of a mixed fingerprint: the shard says the rest.
 const KEY_BITS: u32 = 64 - SHARD_BITS;
+const KEY_MASK: u64 = (1 << KEY_BITS) - 1;
+const MARK_SHIFT: u32 = 32;
 /// What a state may be: more than 0 and less than two to this power.
 pub(super) const STATE_BITS: u32 = 96 - KEY_BITS;
 
@@ -79,6 +81,26 @@ impl UrlTable {
         self.shards[shard].insert(Cell::new(key, state))
     }
 
+    /// The URL with this mark and this state, if there is one.
+    pub(super) fn id_of(&self, mark: u32, state: u64) -> Option<UrlId> {
+        let lowest = u64::from(mark) << MARK_SHIFT;
+        let (number, lowest) = (lowest >> KEY_BITS, lowest & KEY_MASK);
+        let highest = lowest | ((1 << MARK_SHIFT) - 1);
+        let shard = self.shards.get(usize::try_from(number).ok()?)?;
+        let end = home_of(highest, shard.homes);
+        let mut at = home_of(lowest, shard.homes);
+        while let Some(cell) = shard.cell(at) {
+            if cell.state() == state && (lowest..=highest).contains(&cell.key()) {
+                return Some(id_of(number, cell.key()));
+            }
+            if at >= end && (cell.is_gap() || cell.key() > highest) {
+                break;
+            }
+            at += 1;
+        }
+        None
+    }
+
     /// All of them, in no order that means anything.
     pub(super) fn iter(&self) -> impl Iterator<Item = (UrlId, u64)> + '_ {
         (0..).zip(&self.shards).flat_map(|(number, shard)| {
@@ -89,12 +111,21 @@ impl UrlTable {
     }
 }
 
+/// What leads to a URL whose state is known: the higher half of the mixed fingerprint, which few share.
+pub(super) fn mark_of(id: UrlId) -> u32 {
+    u32::try_from(mixed(id) >> MARK_SHIFT).unwrap_or(u32::MAX)
+}
+
 /// Each step can be undone: no two fingerprints become one.
-fn place_of(id: UrlId) -> (usize, u64) {
+fn mixed(id: UrlId) -> u64 {
     // Fingerprints are spread already; but what a table costs should not hang on that.
-    let mixed = (id.0 ^ (id.0 >> 32)).wrapping_mul(SPREAD);
+    (id.0 ^ (id.0 >> 32)).wrapping_mul(SPREAD)
+}
+
+fn place_of(id: UrlId) -> (usize, u64) {
+    let mixed = mixed(id);
     let shard = usize::try_from(mixed >> KEY_BITS).unwrap_or_default();
-    (shard, mixed & ((1 << KEY_BITS) - 1))
+    (shard, mixed & KEY_MASK)
 }
 
 fn id_of(shard: u64, key: u64) -> UrlId {
@@ -268,6 +299,12 @@ mod tests {
             for number in 0..2_000 {
                 prop_assert_eq!(table.get(name(number)), map.get(&name(number)).copied());
             }
+            for (id, state) in &map {
+                let found = table.id_of(mark_of(*id), *state);
+                let same = |other: &UrlId| mark_of(*other) == mark_of(*id) && map[other] == *state;
+                prop_assert!(found == Some(*id) || found.as_ref().is_some_and(same));
+            }
+            prop_assert_eq!(table.id_of(7, 1 << (STATE_BITS - 1)), None);
             prop_assert_eq!(table.iter().collect::<BTreeMap<_, _>>(), map);
         }
     }
