@@ -1,7 +1,7 @@
 //! What belongs to the links that have more than one reference: chains of small chunks in one place.
 //!
 //! Of the links that wait on a crawl of uci-ics a third have a second parent, and these have three more
-//! on average (`cargo bench --bench frontier`). A chain is a string of bytes: a head of 8, then each reference
+//! on average (`cargo bench --bench frontier`). A chain is a string of bytes: a head of 7, then each reference
 //! as the steps from the one before it, in varints, which are 4 or 5 bytes where a reference has 8.
 
 use prost::encoding::{decode_varint, encode_varint};
@@ -11,13 +11,12 @@ use super::slab::Slab;
 use crate::booking::{Reference, Seq};
 
 /// Bytes of a chunk.
-const ROOM: usize = 16;
-const HEAD: usize = 8;
+const ROOM: usize = 12;
+const HEAD: usize = 7;
 /// References that a chain has at most, so that their number and the best one's fit into a byte.
 pub(super) const OTHERS_MAX: usize = 15;
 /// Two varints each: a step of up to 37 bits and a number of 28.
 const BYTES_MAX: usize = HEAD + OTHERS_MAX * (6 + 4);
-const _: () = assert!(BYTES_MAX < 256, "their number has to fit into a byte");
 
 /// A chain. Whoever copies it has the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +33,6 @@ pub(super) struct Head {
     count: u8,
     /// Which of them is the best, from 1 on; 0 if none is.
     best: u8,
-    /// Bytes of the whole chain.
-    bytes: u8,
 }
 
 #[derive(Debug)]
@@ -76,13 +73,12 @@ impl Chain {
 
 impl Head {
     fn of(bytes: [u8; HEAD]) -> Self {
-        let [o0, o1, o2, o3, p0, p1, kept, length] = bytes;
+        let [o0, o1, o2, o3, p0, p1, kept] = bytes;
         Self {
             best_offered: f32::from_le_bytes([o0, o1, o2, o3]),
             parents: u16::from_le_bytes([p0, p1]),
             count: kept >> 4,
             best: kept & 15,
-            bytes: length,
         }
     }
 
@@ -90,7 +86,7 @@ impl Head {
         let [o0, o1, o2, o3] = self.best_offered.to_le_bytes();
         let [p0, p1] = self.parents.to_le_bytes();
         let kept = self.count << 4 | self.best;
-        [o0, o1, o2, o3, p0, p1, kept, self.bytes]
+        [o0, o1, o2, o3, p0, p1, kept]
     }
 
     /// References kept in the chain.
@@ -122,7 +118,6 @@ impl Parents {
             parents: 1,
             count: 0,
             best: 0,
-            bytes: u8::try_from(HEAD).unwrap_or(u8::MAX),
         };
         self.set_head(chain, head);
         chain
@@ -157,8 +152,8 @@ impl Parents {
     ) {
         let mut head = self.head(chain);
         debug_assert!(head.count() < OTHERS_MAX);
-        let last = self.iter(chain, first).last().unwrap_or(first);
-        let at = usize::from(head.bytes);
+        let last = self.decoded(chain, first).last();
+        let (last, at) = last.unwrap_or((first, HEAD));
         head.count += 1;
         self.append(chain, at, last, reference, (head, is_best));
     }
@@ -205,7 +200,6 @@ impl Parents {
         encode_varint(zigzag(to.seq.0.wrapping_sub(from.seq.0)), &mut bytes);
         encode_varint(u64::from(to.link), &mut bytes);
         self.write(chain, at, &bytes);
-        head.bytes = u8::try_from(at + bytes.len()).unwrap_or(u8::MAX);
         if is_best {
             head.best = head.count;
         }
@@ -220,14 +214,13 @@ impl Parents {
     ) -> impl Iterator<Item = (PackedReference, usize)> + use<> {
         let mut all = [0; BYTES_MAX];
         let head = self.head(chain);
-        let length = usize::from(head.bytes).min(BYTES_MAX);
-        self.read(chain, &mut all[..length]);
+        self.read(chain, &mut all);
         let (mut at, mut last) = (HEAD, first.unpack());
         let next = move || {
-            let mut left = all.get(at..length)?;
+            let mut left = all.get(at..)?;
             let step = decode_varint(&mut left).ok()?;
             let link = decode_varint(&mut left).ok()?;
-            at = length - left.len();
+            at = BYTES_MAX - left.len();
             last = Reference {
                 seq: Seq(last.seq.0.wrapping_add(unzigzag(step))),
                 link: u32::try_from(link).ok()?,
@@ -357,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn three_references_that_are_not_far_off_need_two_chunks() {
+    fn three_references_that_are_not_far_off_need_two_chunks_of_16_bytes() {
         let mut parents = Parents::default();
         let first = reference(500_000, 3);
         let chain = parents.begin(0.0);
@@ -365,6 +358,6 @@ mod tests {
             parents.push(chain, first, (reference(seq, link), false));
         }
         assert_eq!(parents.chunks.len(), 2);
-        assert_eq!(size_of::<Chunk>(), 20);
+        assert_eq!(size_of::<Chunk>(), 16);
     }
 }
