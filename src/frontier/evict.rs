@@ -11,8 +11,8 @@ use crate::url::UrlId;
 pub const LINK_BYTES: u64 = 128;
 
 /// When there are too many links, this share of the bound goes as well, so that a link taken in costs a
-/// look at that many others, however many wait.
-const SLACK: u64 = 16;
+/// look at that many others, however many wait. A larger share would be a longer pause now and then.
+const SLACK: u64 = 64;
 /// Links that are looked at for an estimate of where the worst begin.
 const SAMPLE: usize = 4096;
 
