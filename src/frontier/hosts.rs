@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::domains::{Domain, Domains, NO_HOST};
+use super::domains::{Caps, Domain, Domains, NO_HOST};
 use super::host_queue::{Host, Place};
 use super::link_heap::LinkHeap;
 use super::links::{Links, OrderKey};
@@ -34,23 +34,6 @@ pub(super) struct Hosts {
     switching: Option<Switching>,
     /// While a log is folded: queues, counts and the order of the hosts are made at its end.
     is_folding: bool,
-}
-
-/// Pages and final failures, with what is leased, at most.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Caps {
-    pub(super) host: u64,
-    /// Of all hosts of a registrable domain.
-    pub(super) domain: u64,
-}
-
-impl Default for Caps {
-    fn default() -> Self {
-        Self {
-            host: u64::MAX,
-            domain: u64::MAX,
-        }
-    }
 }
 
 /// How many links are where.

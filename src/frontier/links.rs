@@ -310,9 +310,9 @@ impl Links {
         };
         let others = self.parents.iter(chain, link.first);
         references.extend(others.map(PackedReference::unpack));
-        if let Some(best) = self.parents.head(chain).best() {
-            let upto_best = references.get_mut(1..=best + 1);
-            upto_best.into_iter().for_each(|some| some.rotate_right(1));
+        let best = self.parents.head(chain).best();
+        if let Some(upto_best) = best.and_then(|best| references.get_mut(1..=best + 1)) {
+            upto_best.rotate_right(1);
         }
         references
     }

@@ -90,12 +90,12 @@ impl Head {
     }
 
     /// References kept in the chain.
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn count(self) -> usize {
         usize::from(self.count)
     }
 
     /// The place of the best one among them, from 0 on.
-    pub(super) fn best(&self) -> Option<usize> {
+    pub(super) fn best(self) -> Option<usize> {
         usize::from(self.best).checked_sub(1)
     }
 }
@@ -342,7 +342,9 @@ mod tests {
                     prop_assert_eq!((head.count(), head.best()), (vector.len(), *best));
                     prop_assert_eq!((head.best_offered, head.parents), (0.5, 1));
                 }
-                chains.into_iter().for_each(|chain| parents.free(chain));
+                for chain in chains {
+                    parents.free(chain);
+                }
                 let used = *chunks.get_or_insert(parents.chunks.len());
                 prop_assert_eq!(parents.chunks.len(), used);
             }

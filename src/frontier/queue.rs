@@ -5,7 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::baseline_queue::BaselineQueue;
-use super::hosts::{Caps, Hosts};
+use super::domains::Caps;
+use super::hosts::Hosts;
 use super::known::{Known, KnownUrls};
 use super::lease::{Lease, Next};
 use super::links::{Links, OrderKey, checked_priority};
@@ -28,7 +29,8 @@ pub struct Frontier {
     pub(super) known: KnownUrls,
     pub(super) links: Links,
     pub(super) hosts: Hosts,
-    pub(super) baseline: BaselineQueue,
+    /// Few crawls keep one.
+    pub(super) baseline: Box<BaselineQueue>,
     /// `None` takes the best.
     pub(super) steered: Option<Steered>,
     returns: Arc<Returns>,
@@ -54,7 +56,7 @@ impl Frontier {
             known: KnownUrls::default(),
             links: Links::default(),
             hosts: Hosts::default(),
-            baseline: BaselineQueue::default(),
+            baseline: Box::default(),
             steered: None,
             returns: Arc::default(),
             leases: 0,
