@@ -5,7 +5,8 @@
 //! An operation is a lease, a lease given back, or a link taken in; an admitted page has 10 links, one of
 //! them new, so that the frontier keeps its size. Building the pages is not measured. The allocator holds
 //! freed memory back for some milliseconds: to measure what the frontier itself needs, set
-//! `MIMALLOC_PURGE_DELAY=0` as well. `FRONTIER_EVICTION=1` measures what one eviction takes, alone.
+//! `MIMALLOC_PURGE_DELAY=0` as well, and `MIMALLOC_ALLOW_THP=0` so that the unused rest of a huge page does not
+//! count. `FRONTIER_EVICTION=1` measures what one eviction takes, alone.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
