@@ -5,10 +5,11 @@
 //! An operation is a lease, a lease given back, or a link taken in; an admitted page has 10 links, one of
 //! them new, so that the frontier keeps its size. Building the pages is not measured. The allocator holds
 //! freed memory back for some milliseconds: to measure what the frontier itself needs, set
-//! `MIMALLOC_PURGE_DELAY=0` as well.
+//! `MIMALLOC_PURGE_DELAY=0` as well, and `MIMALLOC_ALLOW_THP=0` so that the unused rest of a huge page does not
+//! count. `FRONTIER_EVICTION=1` measures what one eviction takes, alone.
 
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use apprentice::booking::{
     Event, EvictedEvent, Judgement, LeaseFacts, LinkFact, PageBooking, Reference, Refusal,
@@ -18,7 +19,7 @@ use apprentice::clock::{Chance, Timestamp, chance};
 use apprentice::frontier::{
     Combine, Frontier, FrontierParams, HOSTS_PER_ADDRESS, HostCalendar, Lease, Next,
 };
-use apprentice::url::{CanonicalUrl, HostKey};
+use apprentice::url::{CanonicalUrl, HostKey, UrlId};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rand::RngExt;
 
@@ -151,6 +152,23 @@ impl Crawl {
 
     /// Books a page that was not leased, and what has to go because of it.
     fn admit_and_evict(&mut self, links: Links) -> Event {
+        let page = self.admit_new(links);
+        let links = self.frontier.surplus();
+        if !links.is_empty() {
+            self.evict(links);
+        }
+        page
+    }
+
+    fn evict(&mut self, links: Vec<UrlId>) {
+        self.seq += 1;
+        let at = self.now;
+        let evicted = Event::Evicted(EvictedEvent { links, at });
+        self.frontier.admit(Seq(self.seq), &evicted);
+    }
+
+    /// Books a page that was not leased.
+    fn admit_new(&mut self, links: Links) -> Event {
         self.seq += 1;
         let facts = LeaseFacts {
             url: url(u32::MAX, self.hosts),
@@ -165,13 +183,6 @@ impl Crawl {
         };
         let page = page(facts, links);
         self.frontier.admit(Seq(self.seq), &page);
-        let links = self.frontier.surplus();
-        if !links.is_empty() {
-            self.seq += 1;
-            let at = self.now;
-            let evicted = Event::Evicted(EvictedEvent { links, at });
-            self.frontier.admit(Seq(self.seq), &evicted);
-        }
         page
     }
 
@@ -330,10 +341,10 @@ fn memory() {
         });
         let each = each(bytes, MEASURED);
         average += each * f64::from(links) / f64::from(PARENTS.iter().sum::<u32>());
-        eprintln!("a waiting link with {parents} parents: {each:.0} bytes resident");
+        eprintln!("a waiting link with {parents} parents: {each:.1} bytes resident");
         kept.push(crawl);
     }
-    eprintln!("a waiting link, averaged over uci-ics' parent counts: {average:.0} bytes");
+    eprintln!("a waiting link, averaged over uci-ics' parent counts: {average:.1} bytes");
 
     let mut crawl = Crawl::new(hosts);
     let bytes = growth(|| {
@@ -341,7 +352,9 @@ fn memory() {
             crawl.refuse(page * LINKS_A_PAGE..(page + 1) * LINKS_A_PAGE);
         }
     });
-    eprintln!("a known URL: {:.0} bytes", each(bytes, MEASURED));
+    // The pages that they stand on are known as well.
+    let known = MEASURED + MEASURED / LINKS_A_PAGE;
+    eprintln!("a known URL: {:.1} bytes", each(bytes, known));
     kept.push(crawl);
 
     let mut crawl = Crawl::new(MEASURED);
@@ -358,6 +371,10 @@ fn memory() {
 fn bench(criterion: &mut Criterion) {
     if std::env::var_os("FRONTIER_MEMORY").is_some() {
         memory();
+        return;
+    }
+    if std::env::var_os("FRONTIER_EVICTION").is_some() {
+        SIZES.into_iter().for_each(one_eviction);
         return;
     }
     for (links, hosts) in SIZES {
@@ -385,7 +402,8 @@ fn bench(criterion: &mut Criterion) {
 /// A bounded frontier that is full, with one link more taken in at each step: the worst go now and then.
 fn eviction(criterion: &mut Criterion) {
     for (links, hosts) in SIZES {
-        if std::env::var_os("FRONTIER_MEMORY").is_some() {
+        let is_other = |name| std::env::var_os(name).is_some();
+        if is_other("FRONTIER_MEMORY") || is_other("FRONTIER_EVICTION") {
             return;
         }
         let mut group = criterion.benchmark_group(format!("full/{links}"));
@@ -401,6 +419,32 @@ fn eviction(criterion: &mut Criterion) {
         });
         group.finish();
     }
+}
+
+/// A full frontier takes in one page more: what finding the worst links takes, and what striking them off.
+#[expect(clippy::print_stderr, reason = "figures beside criterion's own")]
+#[expect(clippy::disallowed_methods, reason = "what is measured is real time")]
+fn one_eviction((links, hosts): (u32, u32)) {
+    let (mut web, mut crawl) = bounded(links, hosts);
+    let mut worst = [Duration::ZERO; 2];
+    let mut gone = 0;
+    for _ in 0..5 {
+        while crawl.frontier.counts(crawl.now).waiting <= u64::from(links) {
+            crawl.admit_new(web.new_links());
+        }
+        let begun = Instant::now();
+        let links = crawl.frontier.surplus();
+        let found = Instant::now();
+        gone = links.len();
+        crawl.evict(links);
+        let times = [found - begun, found.elapsed()];
+        worst = std::array::from_fn(|at| worst[at].max(times[at]));
+    }
+    let [finding, striking] = worst.map(|time| time.as_secs_f64() * 1e3);
+    eprintln!(
+        "{links} waiting links: of five evictions of {gone} the longest found them in {finding:.1} ms, \
+         and was admitted in {striking:.1} ms"
+    );
 }
 
 fn bounded(links: u32, hosts: u32) -> (Web, Crawl) {

@@ -51,7 +51,7 @@ impl Frontier {
 
     fn admit_page(&mut self, seq: Seq, page: &PageBooking) {
         let host = self.finish(seq, &page.lease);
-        self.hosts.count_fetch(host);
+        self.hosts.count_fetch(host, &self.links);
         let mut numbers = std::mem::take(&mut self.scratch().host_numbers);
         numbers.resize(page.hosts.len(), None);
         let mut hashes = std::mem::take(&mut self.scratch().host_hashes);
@@ -140,7 +140,7 @@ impl Frontier {
         let lease = &failure.lease;
         if failure.is_final {
             let host = self.finish(seq, lease);
-            self.hosts.count_fetch(host);
+            self.hosts.count_fetch(host, &self.links);
             return;
         }
         let id = lease.url.id();
@@ -277,10 +277,11 @@ impl Frontier {
 
     /// What the baseline held of the link that was leased.
     fn baseline_of(&self, lease: &LeaseFacts) -> f32 {
-        match self.known.get(lease.url.id()) {
-            Some(Known::Open(slot)) => self.links.get(slot).baseline,
-            _ => checked_priority(lease.priority),
-        }
+        let held = match self.known.get(lease.url.id()) {
+            Some(Known::Open(slot)) => self.baseline.worth(slot),
+            _ => None,
+        };
+        held.unwrap_or_else(|| checked_priority(lease.priority))
     }
 
     /// The lease's URL is fetched. Gives its host.
@@ -333,11 +334,10 @@ impl Frontier {
             }) => {
                 let Some(host) = host(self) else { return };
                 let mut link = Link::new(offer.id, host, offer.reference, offer.priority);
-                link.baseline = offer.baseline;
                 link.depth = offer.depth;
                 link.set_hops(offer.hops);
-                link.is_seed = offer.is_seed;
-                self.insert(link);
+                link.set_seed(offer.is_seed);
+                self.insert(offer.id, link, offer.baseline);
             }
             Some(Known::Open(slot)) => self.offer_to_open(slot, offer),
             Some(Known::Fetched(_) | Known::Refused { .. }) => {}
@@ -347,34 +347,30 @@ impl Frontier {
     fn offer_to_open(&mut self, slot: u32, offer: &Offer) {
         let references_max = self.params.references_max;
         let is_new = (self.links).offer(slot, offer.reference, offer.priority, references_max);
+        let parents = self.links.parents(slot);
         let link = self.links.get_mut(slot);
         link.depth = link.depth.min(offer.depth);
         link.set_hops(link.hops().min(offer.hops));
-        link.is_seed |= offer.is_seed;
+        link.set_seed(link.is_seed() || offer.is_seed);
         let combine = match self.params.combine {
             // A seed stands where it was put, whatever pages say of it.
-            combine if combine.counts_each() && (link.is_seed || !is_new) => Combine::Best,
+            combine if combine.counts_each() && (link.is_seed() || !is_new) => Combine::Best,
             combine => combine,
         };
         let old = link.priority;
-        link.priority = combine.of(old, offer.priority, link.parents());
+        link.priority = combine.of(old, offer.priority, parents);
         let has_moved = link.priority.total_cmp(&old).is_ne();
-        let is_leased = link.is_leased;
-        let rose_for_baseline = offer.baseline > link.baseline;
-        link.baseline = link.baseline.max(offer.baseline);
+        let is_leased = link.is_leased();
         let has_moved = Moved {
             old: has_moved,
             new: self
                 .offer_to_new_score(slot, offer, combine)
                 .unwrap_or(has_moved),
         };
-        if is_leased {
-            return;
+        if !is_leased {
+            self.move_link(slot, has_moved);
         }
-        self.move_link(slot, has_moved);
-        if rose_for_baseline {
-            self.baseline.push(slot, &self.links);
-        }
+        self.baseline.raise(slot, offer.baseline, &self.links);
     }
 
     /// While hosts change over, the sweep no longer comes to a page that is booked, so what it says counts
@@ -394,10 +390,10 @@ impl Frontier {
         let host = self.links.get(slot).host;
         let is_on_new_side = self.hosts.side(host) == Side::New;
         if (is_on_new_side && has_moved.new) || (!is_on_new_side && has_moved.old) {
-            self.hosts.link_moved(slot, &self.links);
+            self.hosts.link_moved(slot, &mut self.links);
         }
         if !is_on_new_side && has_moved.new {
-            self.hosts.link_moved_on_new_side(slot, &self.links);
+            self.hosts.link_moved_on_new_side(slot, &mut self.links);
         }
     }
 
@@ -419,27 +415,29 @@ impl Frontier {
         };
         let mut link = Link::new(id, host, *first, checked_priority(lease.priority));
         link.depth = lease.depth;
-        link.is_seed = lease.is_seed;
+        link.set_seed(lease.is_seed);
         link.set_requests(lease.requests);
-        self.insert(link);
+        self.insert(id, link, checked_priority(lease.priority));
         self.offer_references(id, others);
     }
 
-    fn insert(&mut self, link: Link) {
-        let id = link.id();
+    fn insert(&mut self, id: UrlId, link: Link, baseline: f32) {
         let slot = self.links.insert(link);
         self.known.set(id, Known::Open(slot));
-        self.hosts.link_waits(slot, &self.links);
-        self.baseline.push(slot, &self.links);
+        self.hosts.link_waits(slot, &mut self.links);
+        self.baseline.insert(slot, baseline, &self.links);
     }
 
     /// Takes an open link out; what becomes of it is the caller's to say.
     pub(super) fn remove(&mut self, slot: u32) {
-        let link = self.links.remove(slot);
-        if link.is_leased {
-            self.hosts.link_came_back(link.host);
+        let link = self.links.get(slot);
+        if link.is_leased() {
+            let host = link.host;
+            self.links.remove(slot);
+            self.hosts.link_came_back(host, &self.links);
         } else {
-            self.hosts.link_struck_off(link.host, &self.links);
+            self.hosts.link_struck_off(slot, &mut self.links);
+            self.links.remove(slot);
         }
     }
 

@@ -1,13 +1,14 @@
 //! The baseline's order, kept beside the one in force: which link would it take?
 //!
-//! Only for a crawl that asks ([`FrontierParams::keeps_baseline`](super::FrontierParams)): 16 bytes a
-//! waiting link, and one more.
+//! Only for a crawl that asks ([`FrontierParams::keeps_baseline`](super::FrontierParams)): 20 bytes a
+//! waiting link, and what is out of date.
 
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::host_queue::Entry;
-use super::links::Links;
+use super::links::{Links, OrderKey};
 use super::queue::Frontier;
+use super::slab::Slab;
 use crate::clock::Timestamp;
 
 /// Entries that are looked at for one whose host is ready.
@@ -19,6 +20,8 @@ const STALE_MIN: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct BaselineQueue {
     heap: BinaryHeap<Entry>,
+    /// By slot: the greatest log odds of a page that the link stands on.
+    worth: Slab<f32>,
     is_kept: bool,
     /// While a log is folded: it is made at the end.
     is_folding: bool,
@@ -31,25 +34,81 @@ pub struct Rivals {
     slot: u32,
 }
 
+/// A link in the queue. Lazily deleted: a link whose key has changed has a second entry.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: OrderKey,
+    slot: u32,
+}
+
+impl Entry {
+    fn of(slot: u32, worth: &Slab<f32>, links: &Links) -> Self {
+        let key = links.get(slot).key_at(worth[slot]);
+        Self { key, slot }
+    }
+
+    /// Whether it says the truth of a waiting link.
+    fn waits(self, worth: &Slab<f32>, links: &Links) -> bool {
+        let link = links.get(self.slot);
+        !link.is_leased() && link.key_at(worth[self.slot]) == self.key
+    }
+}
+
 impl BaselineQueue {
+    /// The new link in `slot` stands on a page of these log odds.
+    pub(super) fn insert(&mut self, slot: u32, log_odds: f32, links: &Links) {
+        if !self.is_kept {
+            return;
+        }
+        // A slot is an old one or the next.
+        if slot as usize == self.worth.len() {
+            self.worth.push(log_odds);
+        } else {
+            self.worth[slot] = log_odds;
+        }
+        self.push(slot, links);
+    }
+
+    /// The link in `slot` stands on a page of these log odds as well.
+    pub(super) fn raise(&mut self, slot: u32, log_odds: f32, links: &Links) {
+        if self.is_kept && log_odds > self.worth[slot] {
+            self.worth[slot] = log_odds;
+            if !links.get(slot).is_leased() {
+                self.push(slot, links);
+            }
+        }
+    }
+
+    /// What the baseline holds of a link, if it is kept.
+    pub(super) fn worth(&self, slot: u32) -> Option<f32> {
+        self.worth.get(slot).copied()
+    }
+
+    /// The link in `slot` waits.
     pub(super) fn push(&mut self, slot: u32, links: &Links) {
         if !self.is_kept || self.is_folding {
             return;
         }
         let open = links.len();
         if self.heap.len() > 2 * open + STALE_MIN {
-            self.heap.retain(|entry| entry.waits_for_baseline(links));
+            self.heap.retain(|entry| entry.waits(&self.worth, links));
         }
-        self.heap
-            .push(Entry::of(slot, links.get(slot).baseline_key()));
+        self.heap.push(Entry::of(slot, &self.worth, links));
     }
 
-    /// Begins or ends keeping it.
+    /// Begins or ends keeping it. What the pages of the links known by then were worth has not been kept: the
+    /// best that was predicted of a link stands for it, as its events have it.
     pub(super) fn keep(&mut self, is_kept: bool, links: &Links) {
         if is_kept == self.is_kept {
             return;
         }
         self.is_kept = is_kept;
+        self.worth = Slab::default();
+        if is_kept {
+            for slot in 0..links.slots_end() {
+                self.worth.push(links.best_offered(slot));
+            }
+        }
         self.make(links);
     }
 
@@ -69,7 +128,7 @@ impl BaselineQueue {
         let entries = slots.into_iter();
         // From a vector a heap is made in linear time: a million links one after another were a pause.
         let entries: Vec<Entry> = entries
-            .map(|slot| Entry::of(slot, links.get(slot).baseline_key()))
+            .map(|slot| Entry::of(slot, &self.worth, links))
             .collect();
         self.heap = entries.into();
     }
@@ -80,20 +139,19 @@ impl Frontier {
     /// force. `None` also if none is found within a bounded search.
     pub fn rivals(&mut self, now: Timestamp) -> Option<Rivals> {
         self.take_returned(now);
-        self.hosts.wake(now);
+        self.hosts.wake(now, &self.links);
         let best = self.hosts.best_ready_key()?;
         let mut busy = Vec::new();
         let mut found = None;
         while busy.len() < LOOKED_AT_MAX
             && let Some(entry) = self.baseline.heap.peek().copied()
         {
-            if !entry.waits_for_baseline(&self.links) {
+            if !entry.waits(&self.baseline.worth, &self.links) {
                 self.baseline.heap.pop();
                 continue;
             }
-            if self.hosts.is_ready(self.links.get(entry.slot()).host) {
-                found =
-                    (self.key_of(entry.slot()) != best).then_some(Rivals { slot: entry.slot() });
+            if self.hosts.is_ready(self.links.get(entry.slot).host) {
+                found = (self.key_of(entry.slot) != best).then_some(Rivals { slot: entry.slot });
                 break;
             }
             busy.extend(self.baseline.heap.pop());
@@ -106,7 +164,7 @@ impl Frontier {
     pub fn lease_rival(&mut self, rivals: Rivals, now: Timestamp) -> Option<super::Lease> {
         let link = self.links.get(rivals.slot);
         let number = link.host;
-        if link.is_leased || !self.hosts.is_ready(number) {
+        if link.is_leased() || !self.hosts.is_ready(number) {
             return None;
         }
         let host = self.lease_host(number, now).ok()?;
@@ -114,3 +172,24 @@ impl Frontier {
         Some(self.lease_of(rivals.slot, host, now))
     }
 }
+
+impl Ord for Entry {
+    /// A `BinaryHeap` gives its greatest: the smallest key.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key)
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}

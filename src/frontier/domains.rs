@@ -1,4 +1,4 @@
-//! The registrable domains of a crawl's hosts, for the cap on each.
+//! The registrable domains of a crawl's hosts, for the cap on each, and the caps.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,6 +8,23 @@ use crate::url::{HostKey, registrable_domain};
 
 /// No host: the end of a list.
 pub(super) const NO_HOST: u32 = u32::MAX;
+
+/// Pages and final failures, with what is leased, at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caps {
+    pub(super) host: u64,
+    /// Of all hosts of a registrable domain.
+    pub(super) domain: u64,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            host: u64::MAX,
+            domain: u64::MAX,
+        }
+    }
+}
 
 /// All domains, known by number. The hosts of a domain are a list through their records.
 #[derive(Debug, Default)]

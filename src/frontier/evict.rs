@@ -11,8 +11,8 @@ use crate::url::UrlId;
 pub const LINK_BYTES: u64 = 128;
 
 /// When there are too many links, this share of the bound goes as well, so that a link taken in costs a
-/// look at that many others, however many wait.
-const SLACK: u64 = 16;
+/// look at that many others, however many wait. A larger share would be a longer pause now and then.
+const SLACK: u64 = 64;
 /// Links that are looked at for an estimate of where the worst begin.
 const SAMPLE: usize = 4096;
 
@@ -38,9 +38,7 @@ impl Frontier {
             all.drain(..at);
         }
         all.sort_unstable_by(|one, other| other.cmp(one));
-        all.iter()
-            .map(|(_, slot)| self.links.get(*slot).id())
-            .collect()
+        all.iter().map(|(_, slot)| self.id_of(*slot)).collect()
     }
 
     /// A key that more than `surplus` of the `waiting` links are likely no better than, but not many more;
@@ -53,7 +51,7 @@ impl Frontier {
         let places = (0..self.links.slots_end()).step_by(step);
         let waits = places.filter(|slot| {
             let link = self.links.used(*slot);
-            link.is_some_and(|link| !link.is_leased)
+            link.is_some_and(|link| !link.is_leased())
         });
         let mut keys: Vec<OrderKey> = waits.map(|slot| self.key_of(slot)).collect();
         // A third more than are wanted, and some for bad luck.
@@ -64,7 +62,7 @@ impl Frontier {
 
     /// The waiting links that are no better than `best`.
     fn no_better_than(&self, best: Option<OrderKey>) -> Vec<(OrderKey, u32)> {
-        let waiting = self.links.iter().filter(|(_, link)| !link.is_leased);
+        let waiting = self.links.iter().filter(|(_, link)| !link.is_leased());
         let keys = waiting.map(|(slot, _)| (self.key_of(slot), slot));
         keys.filter(|(key, _)| best.is_none_or(|best| *key >= best))
             .collect()

@@ -1,14 +1,15 @@
 //! The hosts of one crawl, and which of them are ready, waiting or away.
 
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-use super::domains::{Domain, Domains, NO_HOST};
-use super::host_queue::{Entry, Host, Place};
+use super::domains::{Caps, Domain, Domains, NO_HOST};
+use super::host_queue::{Host, Place};
+use super::link_heap::LinkHeap;
 use super::links::{Links, OrderKey};
-use super::new_scores::Side;
+use super::new_scores::{Line, Side};
 use super::switching::{Step, Switching};
 use crate::clock::Timestamp;
 use crate::url::HostKey;
@@ -33,23 +34,6 @@ pub(super) struct Hosts {
     switching: Option<Switching>,
     /// While a log is folded: queues, counts and the order of the hosts are made at its end.
     is_folding: bool,
-}
-
-/// Pages and final failures, with what is leased, at most.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Caps {
-    pub(super) host: u64,
-    /// Of all hosts of a registrable domain.
-    pub(super) domain: u64,
-}
-
-impl Default for Caps {
-    fn default() -> Self {
-        Self {
-            host: u64::MAX,
-            domain: u64::MAX,
-        }
-    }
 }
 
 /// How many links are where.
@@ -145,7 +129,7 @@ impl Hosts {
     }
 
     /// Sets the caps, and lets every host ask the calendar anew.
-    pub(super) fn set_caps(&mut self, caps: Caps) {
+    pub(super) fn set_caps(&mut self, caps: Caps, links: &Links) {
         self.caps = caps;
         if self.is_folding {
             return;
@@ -156,14 +140,14 @@ impl Hosts {
                 self.waiting.remove(&(until, number));
                 self.get_mut(number).place = Place::Idle;
             }
-            self.settle(number);
+            self.settle(number, links);
         }
     }
 
     // What happens to links.
 
     /// The link in `slot` waits from now on.
-    pub(super) fn link_waits(&mut self, slot: u32, links: &Links) {
+    pub(super) fn link_waits(&mut self, slot: u32, links: &mut Links) {
         let number = links.get(slot).host;
         let side = self.side(number);
         let host = &mut self.all[number as usize];
@@ -173,30 +157,25 @@ impl Hosts {
         }
         host.push(slot, links, side);
         *self.count_of_waiting(number) += 1;
-        self.link_moved_on_new_side(slot, links);
-        self.settle(number);
+        self.gather(slot, links);
+        self.settle(number, links);
     }
 
     /// The waiting link in `slot` has another key than before.
-    pub(super) fn link_moved(&mut self, slot: u32, links: &Links) {
+    pub(super) fn link_moved(&mut self, slot: u32, links: &mut Links) {
         if self.is_folding {
             return;
         }
         let number = links.get(slot).host;
         let side = self.side(number);
-        let host = self.get_mut(number);
-        host.push(slot, links, side);
-        // It may have been the best, and be so no longer.
-        host.drop_stale(links, side);
-        self.settle(number);
+        self.get_mut(number).moved(slot, links, side);
+        self.settle(number, links);
     }
 
     /// The waiting link in `slot` has another key than before on the side that its host is not yet on.
-    pub(super) fn link_moved_on_new_side(&mut self, slot: u32, links: &Links) {
+    pub(super) fn link_moved_on_new_side(&mut self, slot: u32, links: &mut Links) {
         if let Some(switching) = &mut self.switching {
-            let number = links.get(slot).host;
-            let waiting = self.all[number as usize].waiting;
-            switching.push(number, waiting, slot, links);
+            switching.moved(links.get(slot).host, slot, links);
         }
     }
 
@@ -229,20 +208,25 @@ impl Hosts {
     }
 
     /// Queues the link in `slot`, if one waits there, for the new side.
-    pub(super) fn gather(&mut self, slot: u32, links: &Links) {
-        if links.used(slot).is_some_and(|link| !link.is_leased) {
-            self.link_moved_on_new_side(slot, links);
+    pub(super) fn gather(&mut self, slot: u32, links: &mut Links) {
+        if let Some(switching) = &mut self.switching
+            && let Some(link) = links.used(slot).filter(|link| !link.is_leased())
+        {
+            let number = link.host;
+            let waiting = self.all[number as usize].waiting;
+            switching.push(number, waiting, slot, links);
         }
     }
 
     /// The host goes by the new side from now on, of which `queue` is.
-    pub(super) fn exchange(&mut self, number: u32, queue: BinaryHeap<Entry>, links: &Links) {
-        self.get_mut(number).exchange(queue, links);
-        self.settle(number);
+    pub(super) fn exchange(&mut self, number: u32, queue: LinkHeap, links: &Links) {
+        self.get_mut(number).set_queue(queue);
+        self.settle(number, links);
     }
 
-    /// A waiting link of the host has been removed from `links`.
-    pub(super) fn link_struck_off(&mut self, number: u32, links: &Links) {
+    /// The waiting link in `slot` is about to be removed from `links`.
+    pub(super) fn link_struck_off(&mut self, slot: u32, links: &mut Links) {
+        let number = links.get(slot).host;
         let side = self.side(number);
         let host = &mut self.all[number as usize];
         host.waiting -= 1;
@@ -252,22 +236,29 @@ impl Hosts {
             }
             return;
         }
-        host.drop_stale(links, side);
+        host.strike_off(slot, links, side);
+        self.strike_off_second(number, slot, links);
         *self.count_of_waiting(number) -= 1;
-        self.settle(number);
+        self.settle(number, links);
+    }
+
+    fn strike_off_second(&mut self, number: u32, slot: u32, links: &mut Links) {
+        if let Some(switching) = &mut self.switching {
+            switching.strike_off(number, slot, links);
+        }
     }
 
     /// A lease of one of the host's links has ended, whatever became of the link.
-    pub(super) fn link_came_back(&mut self, number: u32) {
+    pub(super) fn link_came_back(&mut self, number: u32, links: &Links) {
         self.get_mut(number).leased -= 1;
         self.counts.leased -= 1;
-        self.count_in_domain(number, |domain| domain.leased -= 1);
-        self.settle(number);
+        self.count_in_domain(number, links, |domain| domain.leased -= 1);
+        self.settle(number, links);
     }
 
     /// Takes the best link of a ready host out, which is away then.
     pub(super) fn lease_best(&mut self, number: u32, links: &mut Links) -> Option<u32> {
-        let slot = self.get_mut(number).pop()?;
+        let slot = self.get(number).best_slot()?;
         self.lease_slot(number, slot, links);
         Some(slot)
     }
@@ -275,30 +266,31 @@ impl Hosts {
     /// Takes a waiting link of a ready host out, which is away then.
     pub(super) fn lease_slot(&mut self, number: u32, slot: u32, links: &mut Links) {
         self.set_away(number);
-        links.get_mut(slot).is_leased = true;
+        links.get_mut(slot).set_leased(true);
         *self.count_of_waiting(number) -= 1;
         self.counts.leased += 1;
         let side = self.side(number);
         let host = self.get_mut(number);
         host.waiting -= 1;
         host.leased += 1;
-        host.drop_stale(links, side);
-        self.count_in_domain(number, |domain| domain.leased += 1);
-        self.settle(number);
+        host.strike_off(slot, links, side);
+        self.strike_off_second(number, slot, links);
+        self.count_in_domain(number, links, |domain| domain.leased += 1);
+        self.settle(number, links);
     }
 
     // What happens to hosts.
 
     /// A page or a final failure more.
-    pub(super) fn count_fetch(&mut self, number: u32) {
+    pub(super) fn count_fetch(&mut self, number: u32, links: &Links) {
         self.get_mut(number).fetched += 1;
-        self.count_in_domain(number, |domain| domain.fetched += 1);
-        self.settle(number);
+        self.count_in_domain(number, links, |domain| domain.fetched += 1);
+        self.settle(number, links);
     }
 
     /// Changes the counts of the host's domain; if it reaches its cap by that, or falls below it, all its
     /// hosts are settled.
-    fn count_in_domain(&mut self, number: u32, change: impl FnOnce(&mut Domain)) {
+    fn count_in_domain(&mut self, number: u32, links: &Links, change: impl FnOnce(&mut Domain)) {
         let cap = self.caps.domain;
         let domain = self.domains.get_mut(self.get(number).domain);
         let was_full = domain.used() >= cap;
@@ -308,7 +300,7 @@ impl Hosts {
         }
         let mut host = domain.last_host;
         while host != NO_HOST {
-            self.settle(host);
+            self.settle(host, links);
             host = self.get(host).before_in_domain;
         }
     }
@@ -337,20 +329,25 @@ impl Hosts {
         matches!(self.get(number).place, Place::Ready(_))
     }
 
+    /// The key of the best waiting link of a host.
+    pub(super) fn best_of(&self, number: u32, links: &Links) -> Option<OrderKey> {
+        self.get(number).best(links, self.side(number))
+    }
+
     /// When the first of the waiting hosts may be asked.
     pub(super) fn first_waiting(&self) -> Option<Timestamp> {
         self.waiting.first().map(|(until, _)| *until)
     }
 
     /// The waiting hosts whose time has come are ready.
-    pub(super) fn wake(&mut self, now: Timestamp) {
+    pub(super) fn wake(&mut self, now: Timestamp, links: &Links) {
         while let Some((until, number)) = self.waiting.first().copied() {
             if until > now {
                 break;
             }
             self.waiting.pop_first();
             self.get_mut(number).place = Place::Idle;
-            self.settle(number);
+            self.settle(number, links);
         }
     }
 
@@ -386,21 +383,26 @@ impl Hosts {
         self.get_mut(number).place = Place::Away;
     }
 
-    /// The host that was away has been given back and may be asked from `at` on.
-    pub(super) fn returned(&mut self, number: u32, at: Timestamp, now: Timestamp) {
+    /// The host that was away has been given back and may be asked from `at` on; it is `now`.
+    pub(super) fn returned(
+        &mut self,
+        number: u32,
+        (at, now): (Timestamp, Timestamp),
+        links: &Links,
+    ) {
         self.get_mut(number).place = Place::Idle;
         if at > now && self.has_something(number) {
             self.waiting.insert((at, number));
             self.get_mut(number).place = Place::Waiting(at);
         } else {
-            self.settle(number);
+            self.settle(number, links);
         }
     }
 
     /// Whether the host has a link that may be leased.
     fn has_something(&self, number: u32) -> bool {
         let host = self.get(number);
-        host.best().is_some() && !host.is_capped
+        host.best_slot().is_some() && !host.is_capped
     }
 
     fn count_of_waiting(&mut self, number: u32) -> &mut u64 {
@@ -421,21 +423,22 @@ impl Hosts {
 
     /// All events are counted: queues the links that wait, each host's in one go, and puts the hosts where
     /// they belong.
-    pub(super) fn end_fold(&mut self, links: &Links) {
+    pub(super) fn end_fold(&mut self, links: &mut Links) {
         if !std::mem::take(&mut self.is_folding) {
             return;
         }
         let queue_of = |host: &Host| Vec::with_capacity(host.waiting as usize);
-        let mut queues: Vec<Vec<Entry>> = self.all.iter().map(queue_of).collect();
+        let mut queues: Vec<Vec<(OrderKey, u32)>> = self.all.iter().map(queue_of).collect();
         for (slot, link) in links.iter() {
             if let Some(queue) = queues.get_mut(link.host as usize) {
-                queue.push(Entry::of(slot, links.order_key(slot, Side::Old)));
+                queue.push((links.order_key(slot, Side::Old), slot));
             }
         }
         self.counts = LinkCounts::default();
         self.ready.clear();
         self.waiting.clear();
         for (number, queue) in (0..).zip(queues) {
+            let queue = LinkHeap::of(queue, links, Line::Own(Side::Old));
             let host = self.get_mut(number);
             host.set_queue(queue);
             host.is_capped = false;
@@ -449,19 +452,19 @@ impl Hosts {
                     self.get_mut(number).place = Place::Idle;
                 }
             }
-            self.settle(number);
+            self.settle(number, links);
         }
     }
 
     /// Puts the host where it belongs after a change.
-    fn settle(&mut self, number: u32) {
+    fn settle(&mut self, number: u32, links: &Links) {
         if self.is_folding {
             return;
         }
         let host = &self.all[number as usize];
         let is_capped = u64::from(host.fetched) + u64::from(host.leased) >= self.caps.host
             || self.domains.get(host.domain).used() >= self.caps.domain;
-        let best = host.best().filter(|_| !is_capped);
+        let best = self.best_of(number, links).filter(|_| !is_capped);
         let place = host.place;
         if is_capped != host.is_capped {
             let count = u64::from(host.waiting);

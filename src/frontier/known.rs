@@ -31,6 +31,11 @@ impl KnownUrls {
         self.states.get(id).map(|packed| Packed(packed).unpack())
     }
 
+    /// The URL whose record, which has this mark, is in this slot.
+    pub(super) fn open_id(&self, mark: u32, slot: u32) -> Option<UrlId> {
+        self.states.id_of(mark, Packed::of(Known::Open(slot)).0)
+    }
+
     pub(super) fn set(&mut self, id: UrlId, state: Known) {
         let old = self.states.insert(id, Packed::of(state).0);
         match old.map(|packed| Packed(packed).unpack()) {

@@ -1,8 +1,9 @@
 //! The records of the links that wait or are leased, and the rules for their references and order.
 
-use super::new_scores::{NewScores, Side};
-use super::parents::{Chain, Parents};
+use super::new_scores::{Line, NewScores, Side};
+use super::parents::{Chain, OTHERS_MAX, Parents};
 use super::slab::Slab;
+use super::url_table::mark_of;
 use crate::booking::{Reference, Seq};
 use crate::url::UrlId;
 
@@ -47,7 +48,7 @@ fn whole([higher, lower]: [u32; 2]) -> u64 {
 /// The place of a link in the order: the smaller, the better. Higher priority first, then earlier
 /// discovery, so that no two links are equal.
 ///
-/// It has 12 bytes, and an entry of a queue 16.
+/// It has 12 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct OrderKey {
     worse: u32,
@@ -78,81 +79,102 @@ pub(super) fn checked_priority(priority: f32) -> f32 {
     }
 }
 
-/// A link that waits or is leased. 44 bytes; most links have one reference only.
+/// A link that waits or is leased: 32 bytes, and most links have one reference only. What is kept elsewhere:
+/// the fingerprint in the table of known URLs, of which a mark leads there
+/// ([`KnownUrls::open_id`](super::known::KnownUrls::open_id)), and what the baseline goes by
+/// ([`BaselineQueue`](super::baseline_queue::BaselineQueue)).
 #[derive(Debug)]
 pub(super) struct Link {
-    id: [u32; 2],
+    mark: u32,
     first: PackedReference,
-    /// The references after the first, in the order in which they were offered.
-    others: Chain,
+    /// Of a link with one reference, the priority that this gave, as its event has it; else its chain.
+    more: u32,
     pub(super) host: u32,
     pub(super) priority: f32,
-    /// The greatest priority that a reference gave, as its event has it: which references are kept must
-    /// not hang on when links were scored again.
-    best_offered: f32,
-    /// What the baseline goes by: the greatest log odds of a page that it stands on.
-    pub(super) baseline: f32,
-    /// References offered, also those that were not kept; of more than fit, as many as fit.
-    parents: u16,
+    /// Its place in the heap of its host, if it waits.
+    place: u32,
     pub(super) depth: u16,
-    requests: u8,
-    hops: u8,
-    pub(super) is_seed: bool,
-    pub(super) is_leased: bool,
+    small: u16,
 }
+
+/// A number of some bits in [`Link::small`].
+#[derive(Clone, Copy)]
+struct Field {
+    at: u32,
+    max: u16,
+}
+
+const IS_SEED: Field = Field { at: 0, max: 1 };
+const IS_LEASED: Field = Field { at: 1, max: 1 };
+/// Whether there is a chain.
+const HAS_CHAIN: Field = Field { at: 2, max: 1 };
+/// A spec allows a hundred.
+const HOPS: Field = Field { at: 3, max: 127 };
+/// Retries are spent long before they cannot be counted, or have no end.
+const REQUESTS: Field = Field { at: 10, max: 63 };
 
 impl Link {
     pub(super) fn new(id: UrlId, host: u32, first: Reference, priority: f32) -> Self {
         Self {
-            id: halves(id.0),
+            mark: mark_of(id),
             first: PackedReference::of(first),
-            others: Chain::NONE,
+            more: priority.to_bits(),
             host,
             priority,
-            best_offered: priority,
-            baseline: priority,
-            parents: 1,
+            place: 0,
             depth: 0,
-            requests: 0,
-            hops: 0,
-            is_seed: false,
-            is_leased: false,
+            small: 0,
         }
     }
 
-    pub(super) fn id(&self) -> UrlId {
-        UrlId(whole(self.id))
+    fn small(&self, field: Field) -> u16 {
+        self.small >> field.at & field.max
     }
 
-    /// Its place in the order that the baseline would have.
-    pub(super) fn baseline_key(&self) -> OrderKey {
-        OrderKey {
-            worse: worse_of(self.baseline),
-            first: self.first,
-        }
+    /// Of a number that is too large as much as fits.
+    fn set_small(&mut self, field: Field, number: u16) {
+        let others = self.small & !(field.max << field.at);
+        self.small = others | number.min(field.max) << field.at;
     }
 
-    /// References offered, as far as they were counted.
-    pub(super) fn parents(&self) -> u32 {
-        u32::from(self.parents)
+    /// By which its fingerprint is found.
+    pub(super) fn mark(&self) -> u32 {
+        self.mark
     }
 
-    /// Requests made for it so far: retries are spent long before they cannot be counted.
+    /// Requests made for it so far.
     pub(super) fn requests(&self) -> u32 {
-        u32::from(self.requests)
+        u32::from(self.small(REQUESTS))
     }
 
     pub(super) fn set_requests(&mut self, requests: u32) {
-        self.requests = u8::try_from(requests).unwrap_or(u8::MAX);
+        self.set_small(REQUESTS, u16::try_from(requests).unwrap_or(u16::MAX));
     }
 
-    /// Redirects that led to it; a spec allows fewer than can be counted.
+    /// Redirects that led to it.
     pub(super) fn hops(&self) -> u16 {
-        u16::from(self.hops)
+        self.small(HOPS)
     }
 
     pub(super) fn set_hops(&mut self, hops: u16) {
-        self.hops = u8::try_from(hops).unwrap_or(u8::MAX);
+        self.set_small(HOPS, hops);
+    }
+
+    /// Whether somebody gave it by name.
+    pub(super) fn is_seed(&self) -> bool {
+        self.small(IS_SEED) == 1
+    }
+
+    pub(super) fn set_seed(&mut self, is_seed: bool) {
+        self.set_small(IS_SEED, is_seed.into());
+    }
+
+    pub(super) fn is_leased(&self) -> bool {
+        self.small(IS_LEASED) == 1
+    }
+
+    pub(super) fn set_leased(&mut self, is_leased: bool) {
+        self.set_small(IS_LEASED, is_leased.into());
     }
 
     /// The event by which it became known.
@@ -164,6 +186,24 @@ impl Link {
     pub(super) fn is_first(&self, reference: Reference) -> bool {
         self.first == PackedReference::of(reference)
     }
+
+    /// Its place among links that are worth `priority`.
+    pub(super) fn key_at(&self, priority: f32) -> OrderKey {
+        OrderKey {
+            worse: worse_of(priority),
+            first: self.first,
+        }
+    }
+
+    /// The references after the first, if any came.
+    fn chain(&self) -> Option<Chain> {
+        (self.small(HAS_CHAIN) == 1).then(|| Chain::from_bits(self.more))
+    }
+
+    fn set_chain(&mut self, chain: Chain) {
+        self.more = chain.to_bits();
+        self.set_small(HAS_CHAIN, 1);
+    }
 }
 
 /// All records. A slot is used again when its link is gone.
@@ -173,6 +213,9 @@ pub(super) struct Links {
     free: Vec<u32>,
     parents: Parents,
     pub(super) new_scores: NewScores,
+    /// By slot, while hosts change over: one more than the place in the second heap or, once the host has
+    /// changed over, in its own. 0 if it is in neither, or if the record has it.
+    new_places: Vec<u32>,
 }
 
 impl Links {
@@ -194,8 +237,8 @@ impl Links {
     }
 
     /// Counts another reference, and keeps it by the rule: the first, the best, then the earliest,
-    /// `references_max` in all (DESIGN.md 4.4). `priority` is what its event has. False if that
-    /// reference is kept already.
+    /// `references_max` in all (DESIGN.md 4.4), but no more than 16. `priority` is what its event has. False
+    /// if that reference is kept already.
     pub(super) fn offer(
         &mut self,
         slot: u32,
@@ -204,42 +247,78 @@ impl Links {
         references_max: usize,
     ) -> bool {
         let link = &mut self.records[slot];
+        let first = link.first;
         let reference = PackedReference::of(reference);
-        if link.first == reference || self.parents.iter(link.others).any(|kept| kept == reference) {
+        if first == reference {
             return false;
         }
-        link.parents = link.parents.saturating_add(1);
-        if references_max < 2 {
-            return true;
-        }
-        let is_best = priority > link.best_offered;
+        let chain = match link.chain() {
+            Some(chain)
+                if self
+                    .parents
+                    .iter(chain, first)
+                    .any(|kept| kept == reference) =>
+            {
+                return false;
+            }
+            Some(chain) => chain,
+            None => {
+                let chain = self.parents.begin(f32::from_bits(link.more));
+                link.set_chain(chain);
+                chain
+            }
+        };
+        let mut head = self.parents.head(chain);
+        head.parents = head.parents.saturating_add(1);
+        let others_max = references_max.saturating_sub(1).min(OTHERS_MAX);
+        let is_best = others_max > 0 && priority > head.best_offered;
         if is_best {
-            link.best_offered = priority;
+            head.best_offered = priority;
         }
-        let others_max = references_max.min(usize::from(u16::MAX)) - 1;
-        if self.parents.count(link.others) < others_max {
-            link.others = self.parents.push(link.others, reference, is_best);
+        self.parents.set_head(chain, head);
+        let added = (reference, is_best);
+        if head.count() < others_max {
+            self.parents.push(chain, first, added);
         } else if is_best {
             // The last one goes. If that is the old best, it is now the latest of the ordinary ones.
-            (self.parents).replace_last(link.others, reference, true);
+            self.parents.replace_last(chain, first, added);
         }
         true
+    }
+
+    /// References offered, as far as they were counted.
+    pub(super) fn parents(&self, slot: u32) -> u32 {
+        let chain = self.get(slot).chain();
+        chain.map_or(1, |chain| u32::from(self.parents.head(chain).parents))
+    }
+
+    /// The greatest priority that a reference gave, as its event has it: which references are kept must not
+    /// hang on when links were scored again.
+    pub(super) fn best_offered(&self, slot: u32) -> f32 {
+        let link = self.get(slot);
+        let first = || f32::from_bits(link.more);
+        link.chain()
+            .map_or_else(first, |chain| self.parents.head(chain).best_offered)
     }
 
     /// The references kept: the first, the best, then the others as they came.
     pub(super) fn references(&self, slot: u32) -> Vec<Reference> {
         let link = self.get(slot);
-        let best = self.parents.best(link.others);
-        let others = || self.parents.iter(link.others).map(PackedReference::unpack);
         let mut references = vec![link.first.unpack()];
-        references.extend(best.and_then(|at| others().nth(at)));
-        let rest = others().enumerate().filter(|(at, _)| Some(*at) != best);
-        references.extend(rest.map(|(_, reference)| reference));
+        let Some(chain) = link.chain() else {
+            return references;
+        };
+        let others = self.parents.iter(chain, link.first);
+        references.extend(others.map(PackedReference::unpack));
+        let best = self.parents.head(chain).best();
+        if let Some(upto_best) = best.and_then(|best| references.get_mut(1..=best + 1)) {
+            upto_best.rotate_right(1);
+        }
         references
     }
 
     /// Takes a record out.
-    pub(super) fn remove(&mut self, slot: u32) -> Link {
+    pub(super) fn remove(&mut self, slot: u32) {
         let gone = Link {
             first: PackedReference::NONE,
             ..Link::new(UrlId(0), 0, NOWHERE, 0.0)
@@ -247,8 +326,9 @@ impl Links {
         self.free.push(slot);
         self.new_scores.take(slot);
         let link = std::mem::replace(&mut self.records[slot], gone);
-        self.parents.free(link.others);
-        link
+        if let Some(chain) = link.chain() {
+            self.parents.free(chain);
+        }
     }
 
     /// How many there are.
@@ -278,10 +358,7 @@ impl Links {
 
     /// Its place in the order of a host of that side.
     pub(super) fn order_key(&self, slot: u32, side: Side) -> OrderKey {
-        OrderKey {
-            worse: worse_of(self.priority(slot, side)),
-            first: self.get(slot).first,
-        }
+        self.get(slot).key_at(self.priority(slot, side))
     }
 
     /// The new score, if there is one, is what the link is worth from now on.
@@ -289,6 +366,70 @@ impl Links {
         if let Some(score) = self.new_scores.take(slot) {
             self.get_mut(slot).priority = score;
         }
+    }
+
+    /// Where it stands in the heap of that line.
+    pub(super) fn place(&self, slot: u32, line: Line) -> u32 {
+        let own = || self.get(slot).place;
+        let new = || self.new_place(slot);
+        match line {
+            Line::Own(Side::Old) => own(),
+            Line::Own(Side::New) => new().unwrap_or_else(own),
+            Line::Second => new().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// It stands there in the heap of that line.
+    pub(super) fn set_place(&mut self, slot: u32, line: Line, place: u32) {
+        let is_second = match line {
+            Line::Own(Side::Old) => false,
+            // What came only after its host had changed over stands in no second heap.
+            Line::Own(Side::New) => self.new_place(slot).is_some(),
+            Line::Second => true,
+        };
+        if !is_second {
+            self.get_mut(slot).place = place;
+            return;
+        }
+        let at = slot as usize;
+        if self.new_places.len() <= at {
+            self.new_places.resize(at + 1, 0);
+        }
+        self.new_places[at] = place + 1;
+    }
+
+    /// It stands in the heap of that line no longer.
+    pub(super) fn clear_place(&mut self, slot: u32, line: Line) {
+        if line.side() == Side::New
+            && let Some(place) = self.new_places.get_mut(slot as usize)
+        {
+            *place = 0;
+        }
+    }
+
+    /// Its place in the second heap, or in what became of that.
+    pub(super) fn new_place(&self, slot: u32) -> Option<u32> {
+        self.new_places.get(slot as usize)?.checked_sub(1)
+    }
+
+    /// Its host has changed over: from now on there is one heap, and the record has its place there.
+    pub(super) fn settle_place(&mut self, slot: u32) {
+        if let Some(place) = self.new_place(slot) {
+            self.get_mut(slot).place = place;
+            self.new_places[slot as usize] = 0;
+        }
+    }
+
+    /// Makes room for the places in the second heaps, all at once. (Zeros are not written before they are
+    /// needed, so that this is no pause.)
+    pub(super) fn begin_new_places(&mut self) {
+        self.new_places = vec![0; self.records.len()];
+    }
+
+    /// All hosts have changed over.
+    pub(super) fn end_new_places(&mut self) {
+        debug_assert!(self.new_places.iter().all(|place| *place == 0));
+        self.new_places = Vec::new();
     }
 
     /// The records in use, by slot.
@@ -300,11 +441,6 @@ impl Links {
     /// The slots in use.
     pub(super) fn slots(&self) -> Vec<u32> {
         self.iter().map(|(slot, _)| slot).collect()
-    }
-
-    /// Whether the link in `slot` waits with just this key at a host of that side.
-    pub(super) fn waits_as(&self, slot: u32, key: OrderKey, side: Side) -> bool {
-        !self.get(slot).is_leased && self.order_key(slot, side) == key
     }
 }
 
@@ -318,8 +454,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_has_44_bytes() {
-        assert_eq!(size_of::<Link>(), 44);
+    fn small_numbers_do_not_touch_each_other_and_stop_at_their_ends() {
+        let mut link = Link::new(UrlId(1), 0, NOWHERE, 0.0);
+        link.set_hops(100);
+        link.set_requests(7);
+        link.set_leased(true);
+        let all = |link: &Link| {
+            (
+                link.hops(),
+                link.requests(),
+                link.is_leased(),
+                link.is_seed(),
+            )
+        };
+        assert_eq!(all(&link), (100, 7, true, false));
+        link.set_hops(u16::MAX);
+        link.set_requests(u32::MAX);
+        assert_eq!(all(&link), (127, 63, true, false));
+        link.set_leased(false);
+        link.set_seed(true);
+        link.set_hops(0);
+        assert_eq!(all(&link), (0, 63, false, true));
+    }
+
+    #[test]
+    fn a_record_has_32_bytes() {
+        assert_eq!(size_of::<Link>(), 32);
         assert_eq!(size_of::<OrderKey>(), 12);
     }
 }

@@ -19,6 +19,7 @@ mod host_queue;
 mod hosts;
 mod known;
 mod lease;
+mod link_heap;
 mod links;
 mod new_scores;
 mod params;

@@ -11,6 +11,25 @@ pub(super) enum Side {
     New,
 }
 
+/// A heap that a link stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// That of its host, which is on this side.
+    Own(Side),
+    /// The one that its host, still on the old side, will take when it changes over.
+    Second,
+}
+
+impl Line {
+    /// What the heap is ordered by.
+    pub(super) fn side(self) -> Side {
+        match self {
+            Self::Own(side) => side,
+            Self::Second => Side::New,
+        }
+    }
+}
+
 /// New scores by slot: 12 bytes a link, and none when nothing is rescored.
 #[derive(Debug, Default)]
 pub(super) struct NewScores(Vec<Scored>);

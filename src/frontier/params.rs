@@ -117,7 +117,7 @@ pub struct FrontierParams {
     pub pages_per_host_max: Option<u64>,
     /// Fetches of all hosts under one registrable domain at most.
     pub pages_per_domain_max: Option<u64>,
-    /// References kept for one link: the first, the best, then the earliest (DESIGN.md 4.4).
+    /// References kept for one link: the first, the best, then the earliest (DESIGN.md 4.4); 16 at most.
     pub references_max: usize,
     /// Waiting links at most, held ones included; when there are more, the least promising go
     /// ([`surplus`](super::Frontier::surplus)).

@@ -5,7 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::baseline_queue::BaselineQueue;
-use super::hosts::{Caps, Hosts};
+use super::domains::Caps;
+use super::hosts::Hosts;
 use super::known::{Known, KnownUrls};
 use super::lease::{Lease, Next};
 use super::links::{Links, OrderKey, checked_priority};
@@ -28,7 +29,8 @@ pub struct Frontier {
     pub(super) known: KnownUrls,
     pub(super) links: Links,
     pub(super) hosts: Hosts,
-    pub(super) baseline: BaselineQueue,
+    /// Few crawls keep one.
+    pub(super) baseline: Box<BaselineQueue>,
     /// `None` takes the best.
     pub(super) steered: Option<Steered>,
     returns: Arc<Returns>,
@@ -54,7 +56,7 @@ impl Frontier {
             known: KnownUrls::default(),
             links: Links::default(),
             hosts: Hosts::default(),
-            baseline: BaselineQueue::default(),
+            baseline: Box::default(),
             steered: None,
             returns: Arc::default(),
             leases: 0,
@@ -71,10 +73,11 @@ impl Frontier {
     pub fn set_params(&mut self, params: FrontierParams) {
         self.params = params;
         self.baseline.keep(params.keeps_baseline, &self.links);
-        self.hosts.set_caps(Caps {
+        let caps = Caps {
             host: params.pages_per_host_max.unwrap_or(u64::MAX),
             domain: params.pages_per_domain_max.unwrap_or(u64::MAX),
-        });
+        };
+        self.hosts.set_caps(caps, &self.links);
     }
 
     /// A whole log is about to be [admitted](Self::admit): what only a lease or a look at the frontier needs
@@ -87,14 +90,14 @@ impl Frontier {
 
     /// The log is admitted. The frontier is the same as without [`begin_fold`](Self::begin_fold).
     pub fn end_fold(&mut self) {
-        self.hosts.end_fold(&self.links);
+        self.hosts.end_fold(&mut self.links);
         self.baseline.end_fold(&self.links);
     }
 
     /// The best link whose host may be asked at `now`, or the one that the [steering](Self::steer) wants.
     pub fn next(&mut self, now: Timestamp) -> Next {
         self.take_returned(now);
-        self.hosts.wake(now);
+        self.hosts.wake(now, &self.links);
         while let Some(best) = self.hosts.best_ready() {
             let slot = self.steered_slot();
             let number = slot.map_or(best, |slot| self.links.get(slot).host);
@@ -126,7 +129,7 @@ impl Frontier {
         self.returns.take(&mut self.scratch.returned);
         for back in self.scratch.returned.drain(..) {
             let at = back.next_at.max(back.last_end.after(self.params.delay));
-            self.hosts.returned(back.host, at, now);
+            self.hosts.returned(back.host, (at, now), &self.links);
         }
     }
 
@@ -154,10 +157,10 @@ impl Frontier {
         self.leases += 1;
         Lease {
             number: self.leases,
-            id: link.id(),
+            id: self.id_of(slot),
             references: self.links.references(slot),
             depth: link.depth,
-            is_seed: link.is_seed,
+            is_seed: link.is_seed(),
             priority,
             requests: link.requests(),
             hops: link.hops(),
@@ -207,13 +210,21 @@ impl Frontier {
         let key = self.key_of(slot);
         // Its own host is away with this lease, so a better link of that host does not show yet.
         let best = self.hosts.best_ready_key();
-        let best_here = self.hosts.get(host).best();
+        let best_here = self.hosts.best_of(host, &self.links);
         if [best, best_here].iter().flatten().any(|other| *other < key) {
             self.return_link(slot);
             lease.host.release_unasked();
             return Ok(());
         }
         Err(lease)
+    }
+
+    /// The URL of an open link.
+    pub(super) fn id_of(&self, slot: u32) -> UrlId {
+        let id = self.known.open_id(self.links.get(slot).mark(), slot);
+        debug_assert!(id.is_some(), "link {slot} is not known");
+        // There is no open link that is not known.
+        id.unwrap_or(UrlId(0))
     }
 
     /// What a link is worth at this moment.
@@ -231,11 +242,11 @@ impl Frontier {
     /// If the link is leased, it waits again.
     pub(super) fn return_link(&mut self, slot: u32) {
         let link = self.links.get_mut(slot);
-        if link.is_leased {
-            link.is_leased = false;
+        if link.is_leased() {
+            link.set_leased(false);
             let host = link.host;
-            self.hosts.link_came_back(host);
-            self.hosts.link_waits(slot, &self.links);
+            self.hosts.link_came_back(host, &self.links);
+            self.hosts.link_waits(slot, &mut self.links);
             self.baseline.push(slot, &self.links);
         }
     }

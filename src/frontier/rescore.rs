@@ -70,13 +70,14 @@ impl Frontier {
     /// new score keeps the priority that it had.
     pub fn switch(&mut self, steps: usize) -> bool {
         if !self.is_switching() {
+            self.links.begin_new_places();
             self.hosts.set_switching(Some(Switching::default()));
         }
         let mut left = steps;
         loop {
             let step = match self.hosts.next_step(&self.links) {
                 Step::Gather(slot) => {
-                    self.hosts.gather(slot, &self.links);
+                    self.hosts.gather(slot, &mut self.links);
                     GATHER
                 }
                 Step::Switch(number, queue) => {
@@ -85,11 +86,13 @@ impl Frontier {
                 }
                 Step::Settle(slot) => {
                     self.links.settle_score(slot);
+                    self.links.settle_place(slot);
                     SETTLE
                 }
                 Step::End => {
                     self.hosts.set_switching(None);
                     self.links.new_scores.end();
+                    self.links.end_new_places();
                     return true;
                 }
             };
@@ -115,7 +118,7 @@ impl Frontier {
     pub fn priorities(&self, step: usize) -> impl Iterator<Item = f32> + '_ {
         let slots = (0..self.links.slots_end()).step_by(step.max(1));
         slots
-            .filter(|slot| (self.links.used(*slot)).is_some_and(|link| !link.is_leased))
+            .filter(|slot| (self.links.used(*slot)).is_some_and(|link| !link.is_leased()))
             .map(|slot| self.priority_of(slot))
     }
 

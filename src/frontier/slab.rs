@@ -33,7 +33,7 @@ impl<T> Slab<T> {
                 self.pages.push(page);
             }
         }
-        // 2^32 links would need 400 GB.
+        // 2^32 links would need 250 GB.
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 

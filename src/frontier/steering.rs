@@ -172,7 +172,7 @@ impl Frontier {
 
     fn of_batch(&self, steered: &mut Steered, size: usize) -> Option<u32> {
         let batch = &mut steered.batch;
-        batch.retain(|(slot, id)| self.links.used(*slot).is_some_and(|link| link.id() == *id));
+        batch.retain(|(slot, id)| self.links.used(*slot).is_some() && self.id_of(*slot) == *id);
         if let Some((slot, _)) = batch.iter().find(|(slot, _)| self.may_be_leased(*slot)) {
             return Some(*slot);
         }
@@ -182,7 +182,7 @@ impl Frontier {
     }
 
     fn may_be_leased(&self, slot: u32) -> bool {
-        let link = self.links.used(slot).filter(|link| !link.is_leased);
+        let link = self.links.used(slot).filter(|link| !link.is_leased());
         link.is_some_and(|link| self.hosts.is_ready(link.host))
     }
 
@@ -201,7 +201,7 @@ impl Frontier {
         }
         others.sort_unstable();
         slots.extend(others.into_iter().take(missing).map(|(_, slot)| slot));
-        let with_id = |slot| (slot, self.links.get(slot).id());
+        let with_id = |slot| (slot, self.id_of(slot));
         slots.into_iter().map(with_id).collect()
     }
 

@@ -4,18 +4,15 @@
 //! by one, each by an exchange of its two queues, and at last the new priorities become the only ones.
 //! Whatever happens to a link in between happens to both of its priorities.
 
-use std::collections::BinaryHeap;
-
-use super::host_queue::{Entry, push};
+use super::link_heap::LinkHeap;
 use super::links::Links;
-use super::new_scores::Side;
+use super::new_scores::Line;
 
 /// How far it has come.
 #[derive(Debug, Default)]
 pub(super) struct Switching {
-    /// The second queues, by host: an entry for each waiting link of a slot below `gathered`, and maybe
-    /// stale ones.
-    queues: Vec<BinaryHeap<Entry>>,
+    /// The second queues, by host: the waiting links of slots below `gathered`.
+    queues: Vec<LinkHeap>,
     gathered: u32,
     /// Hosts below have changed over.
     switched: u32,
@@ -29,7 +26,7 @@ pub(super) enum Step {
     /// The link in this slot, if one waits there, is to be queued a second time.
     Gather(u32),
     /// This host has changed over, and this is its queue.
-    Switch(u32, BinaryHeap<Entry>),
+    Switch(u32, LinkHeap),
     /// The new score of this slot is to become the only one.
     Settle(u32),
     /// All is done.
@@ -52,21 +49,44 @@ impl Switching {
         f64::from(self.switched) / hosts.max(1) as f64
     }
 
-    /// Queues the waiting link in `slot` under its new key, unless its turn is still to come or its host
-    /// has changed over. `waiting` links wait at the host.
-    pub(super) fn push(&mut self, host: u32, waiting: u32, slot: u32, links: &Links) {
+    /// Queues the waiting link in `slot`, unless its turn is still to come or its host has changed over.
+    /// `waiting` links wait at the host.
+    pub(super) fn push(&mut self, host: u32, waiting: u32, slot: u32, links: &mut Links) {
         if slot >= self.gathered || self.has_switched(host) {
             return;
         }
         let at = host as usize;
         if self.queues.len() <= at {
-            self.queues.resize_with(at + 1, BinaryHeap::new);
+            self.queues.resize_with(at + 1, LinkHeap::default);
         }
         let queue = &mut self.queues[at];
-        if queue.capacity() == 0 {
-            queue.reserve_exact(waiting as usize);
+        if !queue.has_room() {
+            queue.reserve(waiting as usize);
         }
-        push(queue, waiting, slot, links, Side::New);
+        queue.insert(slot, links, Line::Second);
+    }
+
+    /// The waiting link in `slot` has another new key than before.
+    pub(super) fn moved(&mut self, host: u32, slot: u32, links: &mut Links) {
+        if let Some(queue) = self.second_of(host, slot, links) {
+            queue.moved(slot, links, Line::Second);
+        }
+    }
+
+    /// The link in `slot` waits no longer.
+    pub(super) fn strike_off(&mut self, host: u32, slot: u32, links: &mut Links) {
+        if let Some(queue) = self.second_of(host, slot, links) {
+            queue.remove(slot, links, Line::Second);
+        }
+    }
+
+    /// The second queue of the host, if it has not changed over and the link stands there.
+    fn second_of(&mut self, host: u32, slot: u32, links: &Links) -> Option<&mut LinkHeap> {
+        if self.has_switched(host) {
+            return None;
+        }
+        links.new_place(slot)?;
+        self.queues.get_mut(host as usize)
     }
 
     /// What is to be done next, where there are `slots` slots and `hosts` hosts.

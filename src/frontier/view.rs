@@ -148,7 +148,7 @@ impl Frontier {
         // A link among the best k stands at a host whose best link is among the best k hosts'.
         let mut hosts: Vec<_> = ((0..).zip(self.hosts.iter()))
             .filter(|(_, host)| !host.is_capped)
-            .filter_map(|(number, host)| Some((host.best()?, number)))
+            .filter_map(|(number, _)| Some((self.hosts.best_of(number, &self.links)?, number)))
             .collect();
         keep_best(&mut hosts, k, |(key, _)| *key);
         let mut best: Vec<(OrderKey, u32)> = Vec::new();
@@ -171,7 +171,7 @@ impl Frontier {
             Known::Refused { refusal, seq, .. } => (LinkState::Refused(refusal, seq), None),
             Known::Open(slot) => {
                 let link = self.links.get(slot);
-                if link.is_leased {
+                if link.is_leased() {
                     (LinkState::Leased, None)
                 } else {
                     (LinkState::Waiting, Some(self.show(link, slot, now)))
@@ -225,21 +225,21 @@ impl Frontier {
             host: self.hosts.get(link.host).key.clone(),
             priority: self.priority_of(slot),
             references: self.links.references(slot),
-            parents: link.parents(),
+            parents: self.links.parents(slot),
             depth: link.depth,
             requests: link.requests(),
             hops: link.hops(),
-            is_seed: link.is_seed,
+            is_seed: link.is_seed(),
         }
     }
 
     fn show(&self, link: &Link, slot: u32, now: Timestamp) -> WaitingLink {
         WaitingLink {
-            id: link.id(),
+            id: self.id_of(slot),
             host: self.hosts.get(link.host).key.clone(),
             priority: self.priority_of(slot),
             references: self.links.references(slot),
-            parents: link.parents(),
+            parents: self.links.parents(slot),
             depth: link.depth,
             why: self.why(link, now),
         }

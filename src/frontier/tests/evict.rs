@@ -74,7 +74,7 @@ fn of_many_links_just_the_worst_go() {
     priorities.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     let worst = priorities.iter().map(|(_, _, name)| name.as_str());
     let gone = crawl.evict();
-    assert_eq!(gone.len(), 1_251, "one, and a sixteenth");
+    assert_eq!(gone.len(), 313, "one, and a sixty-fourth");
     assert!(gone.iter().eq(worst.take(gone.len())));
     assert!(crawl.evict().is_empty());
 }

@@ -301,3 +301,28 @@ fn the_baselines_order_is_kept_beside_the_one_in_force() {
     );
     assert_eq!(crawl.drain(), ["a/1"]);
 }
+
+#[test]
+fn a_baseline_kept_from_later_on_goes_by_the_best_that_was_predicted_before() {
+    let mut crawl = Crawl::new(params());
+    crawl.seed(&["s/1", "s/2"], 9.0);
+    let lease = crawl.lease();
+    crawl.page(lease, &[("a/1", 3.0, None), ("b/1", 2.0, None)]);
+    crawl.wait(1_000);
+    let lease = crawl.lease();
+    crawl.page(lease, &[("b/1", 5.0, None), ("c/1", 4.0, None)]);
+    // Scored again, `a/1` is the best.
+    crawl.frontier.begin_rescoring();
+    (crawl.frontier).rescore(url("a/1").id(), at(2, 0), 8.0);
+    while !crawl.frontier.switch(10) {}
+    crawl.frontier.set_params(FrontierParams {
+        keeps_baseline: true,
+        ..params()
+    });
+    for name in ["b/1", "c/1"] {
+        let rivals = crawl.frontier.rivals(crawl.now).unwrap();
+        let lease = crawl.frontier.lease_rival(rivals, crawl.now).unwrap();
+        assert_eq!(crawl.name(&lease), name);
+    }
+    assert_eq!(crawl.frontier.rivals(crawl.now), None, "a/1 is the best");
+}
