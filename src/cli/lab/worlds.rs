@@ -119,8 +119,13 @@ impl Worlds {
         );
         let world = GraphWorld::of(name, source, &graph, dropped);
         complain(&format!(
-            "{name}: {} nodes ({} with a score), {} edges; left out {} self loops, {} double edges",
-            world.nodes, world.scored, world.edges, dropped.self_loops, dropped.doubles
+            "{name}: {} nodes ({} with a score), {} edges ({} with a score); left out {} self loops, {} double edges",
+            world.nodes,
+            world.scored,
+            world.edges,
+            world.scored_edges,
+            dropped.self_loops,
+            dropped.doubles
         ));
         self.told.push(world);
         self.graphs.push((name.to_owned(), graph));

@@ -190,24 +190,23 @@ fn worlds_part(shown: &GraphShown<'_>) -> Part {
         "nodes",
         "with a score",
         "edges",
+        "with a score",
         "self loops left out",
         "double edges left out",
     ];
     let rows = shown.worlds.iter().map(|world| {
-        let share = 100.0 * world.scored as f64 / f64::from(world.nodes.max(1));
-        let mut cells = vec![
+        let of = |part: usize, all: usize| Cell {
+            beside: format!("({:.1} %)", 100.0 * part as f64 / all.max(1) as f64),
+            ..Cell::new(part.to_string())
+        };
+        let cells = vec![
             Cell::new(world.nodes.to_string()),
-            Cell {
-                beside: format!("({share:.1} %)"),
-                ..Cell::new(world.scored.to_string())
-            },
+            of(world.scored, world.nodes as usize),
+            Cell::new(world.edges.to_string()),
+            of(world.scored_edges, world.edges),
+            Cell::new(world.dropped.self_loops.to_string()),
+            Cell::new(world.dropped.doubles.to_string()),
         ];
-        let rest = [
-            world.edges as u64,
-            world.dropped.self_loops,
-            world.dropped.doubles,
-        ];
-        cells.extend(rest.map(|count| Cell::new(count.to_string())));
         (world.name.clone(), cells)
     });
     let table = Table {

@@ -113,6 +113,8 @@ pub struct GraphWorld {
     pub scored: usize,
     /// Edges.
     pub edges: usize,
+    /// Edges with a score above 0.
+    pub scored_edges: usize,
     /// What was left out of it.
     pub dropped: Dropped,
     /// [`Graph::digest`].
@@ -128,6 +130,7 @@ impl GraphWorld {
             nodes: graph.nodes(),
             scored: graph.scored().len(),
             edges: graph.edges(),
+            scored_edges: graph.scored_edges(),
             dropped,
             digest: graph.digest(),
         }

@@ -163,7 +163,7 @@ fn a_run_that_was_cut_off_goes_on_and_comes_to_the_same() {
     let read = |name: &str| fs::read(out.join(name)).unwrap();
     let before = [read("scores.csv"), read("paired.csv")];
     let mut runs: Vec<_> = fs::read_dir(out.join("runs")).unwrap().flatten().collect();
-    runs.sort_by_key(std::fs::DirEntry::path);
+    runs.sort_by_key(fs::DirEntry::path);
     assert_eq!(runs.len(), 6);
     // One run is gone, another was being written.
     fs::remove_file(runs[0].path()).unwrap();
@@ -181,7 +181,7 @@ fn the_report_of_a_stopped_experiment_on_a_graph_is_marked_as_partial() {
     let experiment = |crawlers: &str, more: &[&str]| {
         let text = format!(
             "crawlers = {crawlers}\nbudget = 50\nstart_pages = 5\nseed_sets = 2\ncheckpoints = [20, 50]\nagainst = 'fl_ne'\n\
-             [graph]\ngenerate = [1]\ngenerate_nodes = 500"
+             [graph]\ngenerate = [1]\ngenerate_nodes = 500\ngenerate_topical = 1.0"
         );
         fs::write(&file, text).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_apprentice"));
