@@ -184,7 +184,7 @@ impl Around<'_> {
             workers: self.workers,
             ..contest.clone()
         };
-        let (summary, missing) = graph::Contest {
+        let (summary, missing) = graph::ToHold {
             worlds: &worlds_of(files)?,
             contest: &contest,
             against,

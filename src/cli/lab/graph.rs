@@ -27,7 +27,7 @@ pub(in crate::cli) enum Command {
     /// stopped
     Run(Box<RunArgs>),
     /// Ask each estimator at every step of the oracle's crawl how good it is. Bandits have no estimate of
-    /// their own, they choose among fl_n, fl_e, fl_ne and lr_fl: ask for these
+    /// their own: ask for the estimators that they choose among (`fl_n`, `fl_e`, `fl_ne`, `lr_fl`)
     Precision(Box<PrecisionArgs>),
     /// List the crawlers
     Crawlers,
@@ -170,7 +170,7 @@ impl WorldArgs {
 }
 
 /// A contest on graphs that is to be held.
-pub(super) struct Contest<'a> {
+pub(super) struct ToHold<'a> {
     pub(super) worlds: &'a Worlds,
     pub(super) contest: &'a GraphContest,
     pub(super) against: &'a str,
@@ -182,7 +182,7 @@ pub(super) struct Contest<'a> {
     pub(super) spec: Option<&'a str>,
 }
 
-impl Contest<'_> {
+impl ToHold<'_> {
     /// Makes the crawls that are not there yet and reports on all; the scores, and how many crawls are
     /// missing because it was stopped.
     pub(super) fn hold(&self) -> anyhow::Result<(Vec<GraphSummary>, usize)> {
@@ -221,7 +221,7 @@ fn compare(args: &RunArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let worlds = worlds_of(&args.world.files())?;
     let labels = contest.crawlers.iter().map(GraphCrawler::label);
     let names: Vec<String> = labels.map(str::to_owned).collect();
-    let (summary, missing) = Contest {
+    let (summary, missing) = ToHold {
         worlds: &worlds,
         contest: &contest,
         against: &usual_reference(&names),

@@ -90,9 +90,9 @@ fn scores_part(shown: &GraphShown<'_>, title: String, scores: &[GraphSummary]) -
         "Score by the oracle's".to_owned(),
         &cells,
         |(crawler, n, _)| (*crawler, *n),
-        |(_, _, score)| {
+        |(crawler, _, score)| {
             let text = score.map_or("-".to_owned(), |score| format!("{score:.3}"));
-            (*score, Cell::new(text))
+            (score.filter(|_| !knows_truth(crawler)), Cell::new(text))
         },
         false,
     );
@@ -143,7 +143,8 @@ fn duel_tables(shown: &GraphShown<'_>) -> Vec<Block> {
                 ..Cell::new(percent(duel.gain))
             };
             // Whoever finds less than the reference is no best.
-            (duel.gain.filter(|gain| *gain > 0.0), cell)
+            let own = duel.gain.filter(|gain| *gain > 0.0);
+            (own.filter(|_| !knows_truth(&duel.crawler)), cell)
         },
         false,
     );
@@ -177,6 +178,11 @@ fn each_against_each(shown: &GraphShown<'_>, duels: &[GraphDuel]) -> Block {
         head,
         rows: names.iter().map(row).collect(),
     })
+}
+
+/// The oracle, in batches or steered as well, is no crawler to be chosen.
+fn knows_truth(crawler: &str) -> bool {
+    crawler == "oracle" || crawler.starts_with("oracle/")
 }
 
 fn tally(duel: &GraphDuel) -> String {

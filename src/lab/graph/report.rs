@@ -314,7 +314,7 @@ fn write_duels(path: &Path, duels: &[GraphDuel]) -> io::Result<()> {
 
 fn number(value: Option<f64>) -> String {
     // Adding 0 makes a zero of -0.
-    value.map_or(String::new(), |value| format!("{:.4}", value + 0.0))
+    value.map_or(String::new(), |value| format!("{:.6}", value + 0.0))
 }
 
 /// Writes what came of the estimators on each graph, by its name, into `dir`, which is made if it is not

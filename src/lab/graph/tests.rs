@@ -441,6 +441,28 @@ fn what_is_odd_about_a_graph_is_said_and_stands_in_the_report() {
 }
 
 #[test]
+fn no_oracle_is_marked_as_the_best_of_a_report() {
+    let contest = contest(&["bfs", "fl_n", "oracle/b=2"], 40);
+    let graphs = [("g".to_owned(), generate(&rich(500)).unwrap().0)];
+    let entries = run(&graphs, &contest, &SystemClock::new(), &|_| ()).unwrap();
+    let shown = GraphShown {
+        worlds: &[told(&graphs[0].1)],
+        contest: &contest,
+        entries: &entries,
+        against: "bfs",
+        missing: 0,
+    };
+    let page = graph_page(&crate::lab::About::default(), &shown);
+    let row = |crawler: &str| {
+        let head = format!("<th scope=\"row\">{crawler}</th>");
+        let from = page.find(&head).unwrap();
+        page[from..].split("</tr>").next().unwrap().to_owned()
+    };
+    assert!(row("fl_n").contains("best"), "{}", row("fl_n"));
+    assert!(!row("oracle/b=2").contains("best") && !row("oracle").contains("best"));
+}
+
+#[test]
 fn bandits_have_no_precision_of_their_own() {
     let graph = generate(&rich(500)).unwrap().0;
     let contest = contest(&["mab_eps", "fl_n"], 50);
