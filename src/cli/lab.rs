@@ -5,6 +5,7 @@ mod experiment;
 mod graph;
 mod publish;
 mod study;
+mod worlds;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -178,14 +179,16 @@ enum WorldArg {
 
 pub(super) async fn run(command: Command) -> anyhow::Result<ExitCode> {
     let stop = match &command {
-        Command::Experiment(_) => experiment::stop_when_told(),
+        Command::Experiment(_) | Command::Graph(graph::Command::Run(_)) => {
+            experiment::stop_when_told()
+        }
         _ => Arc::default(),
     };
     tokio::task::spawn_blocking(move || match command {
         Command::Run(args) => compare(&args),
         Command::Experiment(args) => experiment::run(&args, &stop),
         Command::Study(args) => study::run(&args),
-        Command::Graph(command) => graph::run(&command),
+        Command::Graph(command) => graph::run(&command, &stop),
     })
     .await?
 }

@@ -207,6 +207,16 @@ impl Bench {
             .get_or_init(|| WebGraph::read(&self.archive, workers))
     }
 
+    /// Reads the links of the archive, if nobody has yet; how many pages and links it has.
+    pub fn read_links(&self, workers: usize) -> (usize, usize) {
+        self.web(workers).counts()
+    }
+
+    /// Makes the `PageRank` of all pages of the archive by all of its links, if nobody has yet.
+    pub fn rank_links(&self, workers: usize) {
+        self.web(workers).with_ranks();
+    }
+
     /// The pages that `model` was trained on, as far as it names them.
     pub fn examples_of(model: &CriticModel) -> HashSet<UrlId> {
         let urls = model

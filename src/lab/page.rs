@@ -173,7 +173,7 @@ fn setting_words(shown: &Shown<'_>) -> String {
 }
 
 /// A table with a row a crawler and a column an n. `cell` also gives the value that the best is told by.
-fn by_n<R>(
+pub(in crate::lab) fn by_n<R>(
     caption: String,
     rows: &[R],
     place: impl Fn(&R) -> (&str, u64),
@@ -430,14 +430,14 @@ fn decimal(value: Option<f64>, digits: usize) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-fn percent(value: Option<f64>) -> String {
+pub(in crate::lab) fn percent(value: Option<f64>) -> String {
     // Adding 0 makes a zero of -0.
     value.map_or("-".to_owned(), |value| {
         format!("{:.0} %", (100.0 * value).round() + 0.0)
     })
 }
 
-fn reach(interval: Option<Interval>) -> String {
+pub(in crate::lab) fn reach(interval: Option<Interval>) -> String {
     interval.map_or(String::new(), |interval| {
         format!(
             "({:.0} to {:.0})",

@@ -59,6 +59,11 @@ impl WebGraph {
         }
     }
 
+    /// How many pages and links there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.urls.len(), self.out.iter().map(Vec::len).sum())
+    }
+
     /// The number of a page.
     pub(super) fn place(&self, url: UrlId) -> Option<u32> {
         self.places.get(&url).copied()

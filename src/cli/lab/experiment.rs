@@ -12,15 +12,16 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::bench::{bench_of, sources_of};
-use super::graph::{self, graphs_of};
-use super::publish::{Told, publish, publish_graphs};
+use super::graph;
+use super::publish::{Told, publish};
 use super::render;
+use super::worlds::worlds_of;
 use crate::cli::exit::FAILED;
 use crate::cli::output::{complain, say};
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::lab::experiment::{BenchFiles, Experiment, GraphFiles, Subject, changes};
-use crate::lab::graph::{GraphContest, GraphWatch, global_scores, run_kept, write};
-use crate::lab::{RunFolder, Setting, Watch, pool_ranks, run_all};
+use crate::lab::graph::GraphContest;
+use crate::lab::{Bench, Held, PoolRanks, RunFolder, Setting, Watch, pool_ranks, run_all};
 
 /// The file that an experiment's folder was last used with.
 const LAST: &str = "experiment.toml";
@@ -76,7 +77,11 @@ pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             settings,
             against,
         } => around.archive(files, settings, against)?,
-        Subject::Graphs { files, contest, .. } => around.graphs(files, contest)?,
+        Subject::Graphs {
+            files,
+            contest,
+            against,
+        } => around.graphs(files, contest, against)?,
     };
     if missing == 0 {
         complain(&format!("the report is in {}", args.out.display()));
@@ -114,20 +119,11 @@ impl Around<'_> {
         bar.finish_and_clear();
         let held = held?;
         let sources = sources_of(files, bench.model.version());
-        let mut ranks = Vec::new();
-        if self.experiment.has_ranks {
-            let points = &self.experiment.checkpoints;
-            for (setting, held) in settings.iter().zip(&held) {
-                let entries = &held.entries;
-                ranks.push(pool_ranks(
-                    &bench,
-                    &setting.spec,
-                    entries,
-                    points,
-                    self.workers,
-                )?);
-            }
-        }
+        let ranks = if self.experiment.has_ranks {
+            self.ranks(&bench, settings, &held)?
+        } else {
+            Vec::new()
+        };
         let told = Told {
             ranks: &ranks,
             title: &self.experiment.title,
@@ -147,34 +143,59 @@ impl Around<'_> {
         Ok(held.iter().map(|held| held.missing).sum())
     }
 
+    /// The ranks in the pool of each contest; says how long they took.
+    fn ranks(
+        &self,
+        bench: &Bench,
+        settings: &[Setting],
+        held: &[Held],
+    ) -> anyhow::Result<Vec<Vec<PoolRanks>>> {
+        let clock = SystemClock::new();
+        let since = |started| clock.now().since(started).as_secs_f64();
+        let started = clock.now();
+        let (pages, links) = bench.read_links(self.workers);
+        let reading = since(started);
+        let started = clock.now();
+        bench.rank_links(self.workers);
+        let ranking = since(started);
+        let started = clock.now();
+        let points = &self.experiment.checkpoints;
+        let ranks = settings.iter().zip(held).map(|(setting, held)| {
+            pool_ranks(bench, &setting.spec, &held.entries, points, self.workers)
+        });
+        let ranks: Vec<Vec<PoolRanks>> = ranks.collect::<Result<_, _>>()?;
+        complain(&format!(
+            "ranks: {pages} pages with {links} links among them read in {reading:.1} s, PageRank of all {ranking:.2} s, \
+             pools of {} crawls ranked in {:.1} s",
+            held.iter().map(|held| held.entries.len()).sum::<usize>(),
+            since(started)
+        ));
+        Ok(ranks)
+    }
+
     /// Runs contests on graphs and reports; how many runs are missing.
-    fn graphs(&self, files: &GraphFiles, contest: &GraphContest) -> anyhow::Result<usize> {
+    fn graphs(
+        &self,
+        files: &GraphFiles,
+        contest: &GraphContest,
+        against: &str,
+    ) -> anyhow::Result<usize> {
         let contest = GraphContest {
             workers: self.workers,
             ..contest.clone()
         };
-        let graphs = graphs_of(files)?;
-        let bar = bar();
-        let watch = GraphWatch {
-            folder: Some(&self.folder),
+        let (summary, missing) = graph::ToHold {
+            worlds: &worlds_of(files)?,
+            contest: &contest,
+            against,
+            out: &self.args.out,
+            folder: &self.folder,
             stop: self.stop,
-            begun: &|all, found| begin(&bar, all, found),
-            done: &|_| bar.inc(1),
-        };
-        let run = run_kept(&graphs, &contest, &SystemClock::new(), &watch);
-        bar.finish_and_clear();
-        let (entries, missing) = run?;
-        let summary = global_scores(&contest, &entries);
-        write(&self.args.out, &contest, &summary, &entries)
-            .with_context(|| format!("--out {}", self.args.out.display()))?;
-        let named = graphs.iter().map(|(name, graph)| {
-            let size = format!("{name}: {} nodes, {} edges", graph.nodes(), graph.edges());
-            ("graph".to_owned(), size)
-        });
-        let named = named.collect();
-        let out = &self.args.out;
-        publish_graphs(out, self.experiment, named, &contest, &entries, missing)?;
-        say(&graph::render(&summary))?;
+            title: &self.experiment.title,
+            spec: Some(&self.experiment.text),
+        }
+        .hold()?;
+        say(&graph::render(&summary, &contest.shown_points()))?;
         Ok(missing)
     }
 }
@@ -213,7 +234,7 @@ pub(super) fn bar() -> ProgressBar {
 }
 
 /// What was found before says nothing of how fast it goes.
-fn begin(bar: &ProgressBar, all: usize, found: usize) {
+pub(super) fn begin(bar: &ProgressBar, all: usize, found: usize) {
     bar.set_length(all as u64);
     bar.set_position(found as u64);
     bar.reset_eta();

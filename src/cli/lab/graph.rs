@@ -3,26 +3,31 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::Subcommand;
 
+use super::publish::publish_graphs;
+use super::worlds::{Worlds, worlds_of};
+use crate::cli::exit::FAILED;
 use crate::cli::output::{complain, say, say_json, table};
 use crate::clock::SystemClock;
-use crate::lab::Labels;
-use crate::lab::experiment::GraphFiles;
+use crate::lab::RunFolder;
+use crate::lab::experiment::{GraphFiles, usual_reference};
 use crate::lab::graph::{
-    Dropped, Graph, GraphContest, GraphCrawler, GraphParams, GraphSummary, Worth, crawler_names,
-    generate, global_scores, read_archive, read_tables, read_wikispeedia, run as run_contest,
-    write, write_precision,
+    GraphContest, GraphCrawler, GraphShown, GraphSummary, GraphWatch, arm_names, crawler_names,
+    global_scores, notes, run_kept, write, write_precision,
 };
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Command {
-    /// Crawl graphs with several crawlers; prints each one's score by that of the oracle
+    /// Crawl graphs with several crawlers; prints each one's score by that of the oracle. Goes on where it was
+    /// stopped
     Run(Box<RunArgs>),
-    /// Ask each estimator at every step of the oracle's crawl how good it is
+    /// Ask each estimator at every step of the oracle's crawl how good it is. Bandits have no estimate of
+    /// their own: ask for the estimators that they choose among (`fl_n`, `fl_e`, `fl_ne`, `lr_fl`)
     Precision(Box<PrecisionArgs>),
     /// List the crawlers
     Crawlers,
@@ -116,7 +121,8 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
 
-    /// Folder for scores.csv, summary.json and pictures
+    /// Folder for report.html, scores.csv, global.csv, paired.csv, summary.json and pictures; crawls that are
+    /// kept in it are not made again
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -132,9 +138,9 @@ pub(in crate::cli) struct PrecisionArgs {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(command: &Command) -> anyhow::Result<ExitCode> {
+pub(super) fn run(command: &Command, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Run(args) => compare(args),
+        Command::Run(args) => compare(args, stop),
         Command::Precision(args) => precise(&args.world, args.out.as_deref()),
         Command::Crawlers => {
             for name in crawler_names() {
@@ -163,41 +169,112 @@ impl WorldArgs {
     }
 }
 
-fn compare(args: &RunArgs) -> anyhow::Result<ExitCode> {
+/// A contest on graphs that is to be held.
+pub(super) struct ToHold<'a> {
+    pub(super) worlds: &'a Worlds,
+    pub(super) contest: &'a GraphContest,
+    pub(super) against: &'a str,
+    pub(super) out: &'a Path,
+    pub(super) folder: &'a RunFolder,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) title: &'a str,
+    /// The specification; that of the contest if there is no file.
+    pub(super) spec: Option<&'a str>,
+}
+
+impl ToHold<'_> {
+    /// Makes the crawls that are not there yet and reports on all; the scores, and how many crawls are
+    /// missing because it was stopped.
+    pub(super) fn hold(&self) -> anyhow::Result<(Vec<GraphSummary>, usize)> {
+        let bar = super::experiment::bar();
+        let watch = GraphWatch {
+            folder: Some(self.folder),
+            stop: self.stop,
+            begun: &|all, found| super::experiment::begin(&bar, all, found),
+            done: &|_| bar.inc(1),
+        };
+        let graphs = &self.worlds.graphs;
+        let run = run_kept(graphs, self.contest, &SystemClock::new(), &watch);
+        bar.finish_and_clear();
+        let (entries, missing) = run?;
+        let shown = GraphShown {
+            worlds: &self.worlds.told,
+            contest: self.contest,
+            entries: &entries,
+            against: self.against,
+            missing,
+        };
+        write(self.out, &shown).with_context(|| format!("--out {}", self.out.display()))?;
+        publish_graphs(self.out, self.title, self.spec, &shown)?;
+        for note in notes(&shown) {
+            complain(&note);
+        }
+        Ok((global_scores(self.contest, &entries), missing))
+    }
+}
+
+fn compare(args: &RunArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let mut contest = contest_of(&args.world)?;
     contest.seed_sets = args.seed_sets;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     contest.workers = args.workers.unwrap_or_else(cores);
-    let graphs = graphs_of(&args.world.files())?;
-    let crawls = graphs.len() as u64 * u64::from(args.seed_sets) * contest.crawlers.len() as u64;
-    let bar = super::experiment::bar();
-    bar.set_length(crawls);
-    let entries = run_contest(&graphs, &contest, &SystemClock::new(), &|_| bar.inc(1));
-    bar.finish_and_clear();
-    let entries = entries?;
-    let summary = global_scores(&contest, &entries);
-    write(&args.out, &contest, &summary, &entries)
-        .with_context(|| format!("--out {}", args.out.display()))?;
-    let short = entries.iter().filter(|e| e.fetched < contest.budget);
-    let short = short.count();
-    if short > 0 {
-        complain(&format!(
-            "{short} of {} crawls ended before the budget: nothing more could be reached",
-            entries.len()
-        ));
+    let worlds = worlds_of(&args.world.files())?;
+    let labels = contest.crawlers.iter().map(GraphCrawler::label);
+    let names: Vec<String> = labels.map(str::to_owned).collect();
+    let (summary, missing) = ToHold {
+        worlds: &worlds,
+        contest: &contest,
+        against: &usual_reference(&names),
+        out: &args.out,
+        folder: &RunFolder::open(&args.out)?,
+        stop,
+        title: &title(&names, &worlds),
+        spec: None,
     }
+    .hold()?;
     if args.world.json {
         say_json(&summary)?;
     } else {
-        say(&render(&summary))?;
+        say(&render(&summary, &contest.shown_points()))?;
     }
-    complain(&format!("data and pictures are in {}", args.out.display()));
-    Ok(ExitCode::SUCCESS)
+    let out = args.out.display();
+    if missing == 0 {
+        complain(&format!("the report is in {out}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    complain(&format!(
+        "{missing} crawls are missing: the report in {out} is partial; the same command goes on"
+    ));
+    Ok(ExitCode::from(FAILED))
+}
+
+/// What the report is called: the crawlers if they are few, and the graphs.
+fn title(crawlers: &[String], worlds: &Worlds) -> String {
+    let graphs: Vec<&str> = worlds.told.iter().map(|of| of.name.as_str()).collect();
+    let short = |names: &[&str], what: &str| match names.len() {
+        ..=6 => names.join(", "),
+        many => format!("{many} {what}"),
+    };
+    let crawlers: Vec<&str> = crawlers.iter().map(String::as_str).collect();
+    format!(
+        "{} on {}",
+        short(&crawlers, "crawlers"),
+        short(&graphs, "graphs")
+    )
 }
 
 fn precise(args: &WorldArgs, out: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let contest = contest_of(args)?;
-    let graphs = graphs_of(&args.files())?;
+    let mut contest = contest_of(args)?;
+    let bandit = contest.crawlers.iter().find(|crawler| crawler.is_bandit());
+    if let Some(bandit) = bandit.filter(|_| !args.crawlers.is_empty()) {
+        anyhow::bail!(
+            "--crawlers: {} is a bandit and has no estimate of its own; ask for what it chooses among: {}",
+            bandit.label(),
+            arm_names().join(", ")
+        );
+    }
+    contest.crawlers.retain(|crawler| !crawler.is_bandit());
+    let graphs = worlds_of(&args.files())?.graphs;
     let mut rows = Vec::new();
     let mut all = Vec::new();
     for (name, graph) in &graphs {
@@ -261,6 +338,7 @@ fn contest_of(args: &WorldArgs) -> anyhow::Result<GraphContest> {
     Ok(GraphContest {
         crawlers: crawlers.collect::<anyhow::Result<_>>()?,
         budget: args.budget,
+        points: Vec::new(),
         seed_sets: 1,
         seeds: args.seeds as usize,
         seed: args.seed,
@@ -268,87 +346,17 @@ fn contest_of(args: &WorldArgs) -> anyhow::Result<GraphContest> {
     })
 }
 
-pub(super) fn graphs_of(args: &GraphFiles) -> anyhow::Result<Vec<(String, Graph)>> {
-    let mut graphs = Vec::new();
-    if let (Some(nodes), Some(edges)) = (&args.nodes, &args.edges) {
-        graphs.push(told(file_name(edges), read_tables(nodes, edges)?));
-    }
-    if let Some(path) = &args.articles {
-        for word in &args.keyword {
-            graphs.push(told(word.clone(), read_wikispeedia(path, word, None)?));
-        }
-        for category in &args.category {
-            let word = category.rsplit(['/', '_']).next().unwrap_or_default();
-            let made = read_wikispeedia(path, word, Some(category))?;
-            graphs.push(told(category.clone(), made));
-        }
-    }
-    if !args.archive.is_empty() {
-        let archive = crate::cli::archive::open(&args.archive)?;
-        let labels = args.labels.as_deref().map(Labels::open).transpose()?;
-        for word in &args.keyword {
-            let worth = match &labels {
-                Some(labels) => Worth::Labels {
-                    labels,
-                    topic: word,
-                },
-                None => Worth::Keyword,
-            };
-            graphs.push(told(word.clone(), read_archive(&archive, word, worth)?));
-        }
-    }
-    for seed in &args.generate {
-        let params = GraphParams {
-            nodes: args.generate_nodes,
-            degree: args.generate_degree,
-            topical: args.generate_topical,
-            seed: *seed,
-            ..GraphParams::default()
-        };
-        graphs.push(told(format!("generated-{seed}"), generate(&params)?));
-    }
-    anyhow::ensure!(
-        !graphs.is_empty(),
-        "no graph; give --nodes FILE --edges FILE, --articles FILE --keyword WORD, --archive FILE --keyword WORD, or --generate SEED \
-         (in a file: nodes and edges, articles and keyword, archive and keyword, or generate)"
-    );
-    Ok(graphs)
-}
-
-/// Says what the graph is.
-fn told(name: String, (graph, dropped): (Graph, Dropped)) -> (String, Graph) {
-    let scored = graph.scored().len();
-    complain(&format!(
-        "{name}: {} nodes ({scored} with a score), {} edges; left out {} self loops, {} double edges",
-        graph.nodes(),
-        graph.edges(),
-        dropped.self_loops,
-        dropped.doubles
-    ));
-    (name, graph)
-}
-
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
-/// A row a crawler; of the checkpoints, the powers of ten and the last.
-pub(super) fn render(summary: &[GraphSummary]) -> String {
-    let points: Vec<u64> = summary
-        .first()
-        .map(|of| of.global.iter().map(|(n, _)| *n).collect())
-        .unwrap_or_default();
-    let last = points.last().copied();
-    let kept = |n: u64| (n >= 100 && n.to_string().trim_end_matches('0') == "1") || Some(n) == last;
+/// A row a crawler, a column a point.
+pub(super) fn render(summary: &[GraphSummary], points: &[u64]) -> String {
     let mut head = vec!["CRAWLER".to_owned()];
-    let shown = points.iter().filter(|n| kept(**n));
-    head.extend(shown.map(ToString::to_string));
+    head.extend(points.iter().map(ToString::to_string));
     head.push("US A STEP".to_owned());
     let rows = summary.iter().map(|of| {
-        let scores = of.global.iter().filter(|(n, _)| kept(*n));
+        let scores = of.global.iter().filter(|(n, _)| points.contains(n));
         let mut row = vec![of.crawler.clone()];
-        row.extend(scores.map(|(_, score)| format!("{score:.3}")));
+        row.extend(
+            scores.map(|(_, score)| score.map_or("-".to_owned(), |score| format!("{score:.3}"))),
+        );
         row.push(format!("{:.0}", of.step_us));
         row
     });

@@ -5,8 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::clock::{Clock, SystemClock};
-use crate::lab::experiment::Experiment;
-use crate::lab::graph::{GraphContest, GraphEntry, write_page as write_graph_page};
+use crate::lab::graph::{GraphCrawler, GraphShown, write_page as write_graph_page};
 use crate::lab::measures::{self, Measures, paces};
 use crate::lab::report::{self, Sources, Summary};
 use crate::lab::{About, Digests, Held, PoolRanks, Setting, Shown, write_page, write_pool_ranks};
@@ -79,22 +78,40 @@ pub(super) fn publish(
     Ok(summaries)
 }
 
-/// The same for graphs.
+/// The report of crawls of graphs; without a file the specification is that of the contest.
 pub(super) fn publish_graphs(
     out: &Path,
-    experiment: &Experiment,
-    graphs: Vec<(String, String)>,
-    contest: &GraphContest,
-    entries: &[GraphEntry],
-    missing: usize,
+    title: &str,
+    spec: Option<&str>,
+    shown: &GraphShown<'_>,
 ) -> anyhow::Result<()> {
+    let contest = shown.contest;
+    let crawlers: Vec<&str> = contest.crawlers.iter().map(GraphCrawler::label).collect();
+    let own = serde_json::json!({
+        "graphs": shown.worlds,
+        "crawlers": crawlers,
+        "against": shown.against,
+        "budget": contest.budget,
+        "seed_sets": contest.seed_sets,
+        "seeds": contest.seeds,
+        "seed": contest.seed,
+    });
+    let graphs = shown.worlds.iter().map(|world| {
+        (
+            "graph".to_owned(),
+            format!("{}: {}", world.name, world.made_from()),
+        )
+    });
     let about = About {
-        title: experiment.title.clone(),
-        made_with: made_with(graphs),
-        spec: experiment.text.clone(),
-        missing,
+        title: title.to_owned(),
+        made_with: made_with(graphs.collect()),
+        spec: match spec {
+            Some(text) => text.to_owned(),
+            None => serde_json::to_string_pretty(&own)?,
+        },
+        missing: shown.missing,
     };
-    write_graph_page(out, &about, contest, entries)
+    write_graph_page(out, &about, shown)
         .with_context(|| format!("{}", out.join("report.html").display()))
 }
 

@@ -180,6 +180,10 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
         contest: GraphContest {
             crawlers,
             budget: given.budget()?,
+            points: match &file.checkpoints {
+                Some(_) => given.checkpoints()?,
+                None => Vec::new(),
+            },
             seed_sets: given.seed_sets()?,
             seeds: seeds.unwrap_or(usize::try_from(GRAPH_SEEDS).unwrap_or(1)),
             seed: file.seed.unwrap_or(0),

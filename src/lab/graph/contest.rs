@@ -19,6 +19,9 @@ pub struct GraphContest {
     pub crawlers: Vec<GraphCrawler>,
     /// Nodes fetched at most, a crawl.
     pub budget: u64,
+    /// Where tables show the score, beside the usual points of the curve; none for the powers of ten from
+    /// 100 and the budget.
+    pub points: Vec<u64>,
     /// Sets of seeds, a graph.
     pub seed_sets: u32,
     /// Nodes with a score above 0 that are drawn for each set.
@@ -46,6 +49,14 @@ pub struct GraphEntry {
     pub step_us: f64,
 }
 
+impl GraphEntry {
+    /// The sum of beta after `n` nodes, if it was written down there.
+    pub fn score(&self, n: u64) -> Option<f64> {
+        let mut scores = self.scores.iter();
+        scores.find(|(at, _)| *at == n).map(|(_, score)| *score)
+    }
+}
+
 /// Why a contest cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphContestError {
@@ -60,7 +71,8 @@ pub enum GraphContestError {
 }
 
 impl GraphContest {
-    /// Where the sum is written down: 1, 2, 5, 10, 20, .. and the budget.
+    /// Where the sum is written down, rising: 1, 2, 5, 10, 20, .., the points that were asked for, and the
+    /// budget.
     pub fn checkpoints(&self) -> Vec<u64> {
         let mut points = Vec::new();
         let mut decade = 1_u64;
@@ -69,8 +81,24 @@ impl GraphContest {
             points.extend(here.into_iter().filter(|n| *n < self.budget));
             decade = decade.saturating_mul(10);
         }
+        points.extend(self.points.iter().filter(|n| **n < self.budget));
         points.push(self.budget);
+        points.sort_unstable();
+        points.dedup();
         points
+    }
+
+    /// Where tables show the score, rising; all of them are [`Self::checkpoints`].
+    pub fn shown_points(&self) -> Vec<u64> {
+        let is_power = |n: u64| n >= 100 && n.to_string().trim_end_matches('0') == "1";
+        let is_shown = |n: &u64| {
+            if self.points.is_empty() {
+                is_power(*n) || *n == self.budget
+            } else {
+                self.points.contains(n)
+            }
+        };
+        self.checkpoints().into_iter().filter(is_shown).collect()
     }
 
     /// The nodes that seed set `set` begins with.
@@ -219,6 +247,7 @@ impl Job<'_> {
             "digest": digests.get(self.name),
             "crawler": self.crawler.label(),
             "budget": contest.budget,
+            "points": contest.points,
             "seed": contest.seed,
             "seed_set": self.set,
             "seeds": self.seeds,

@@ -9,7 +9,7 @@ use crate::clock::{Chance, chance};
 const DEGREE_MAX: f64 = 5_000.0;
 
 /// What is generated.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct GraphParams {
     /// Nodes.
     pub nodes: NodeId,

@@ -11,6 +11,7 @@ mod bandit;
 mod bfs;
 mod contest;
 mod crawl;
+mod duels;
 mod estimator;
 mod first_level;
 mod generate;
@@ -29,11 +30,13 @@ mod roster;
 mod second_level;
 mod tables;
 mod wikispeedia;
+mod world;
 
 pub use archive::{ArchiveGraphError, Worth, read_archive};
 pub use bandit::{Bandit, Policy};
 pub use contest::{GraphContest, GraphContestError, GraphEntry, GraphWatch, run, run_kept};
 pub use crawl::{Settings, Steering, Trace, crawl, crawl_with};
+pub use duels::{GraphDuel, graph_duels};
 pub use estimator::Estimator;
 pub use generate::{GraphParams, GraphParamsError, generate};
 pub use known::Known;
@@ -41,10 +44,11 @@ pub use least_squares::LeastSquares;
 pub use model::{Dropped, Edge, Graph, GraphSizeError, NodeId};
 pub use page::{graph_page, write_page};
 pub use precision::{Agreement, Precision, precision};
-pub use report::{GraphSummary, global_scores, write, write_precision};
-pub use roster::{GraphCrawler, crawler_names};
+pub use report::{GraphShown, GraphSummary, global_scores, notes, write, write_precision};
+pub use roster::{GraphCrawler, arm_names, crawler_names};
 pub use tables::{GraphTableError, read_tables};
 pub use wikispeedia::{WikispeediaError, read_wikispeedia};
+pub use world::{GraphSource, GraphWorld, SourceFile};
 
 #[cfg(test)]
 mod tests;

@@ -122,6 +122,11 @@ impl Graph {
         format!("{:032x}", hash.digest128())
     }
 
+    /// How many edges have a score above 0.
+    pub fn scored_edges(&self) -> usize {
+        self.edges.iter().filter(|edge| edge.alpha > 0.0).count()
+    }
+
     /// The nodes with a score above 0, by number.
     pub fn scored(&self) -> Vec<NodeId> {
         let all = 0..self.nodes();

@@ -40,17 +40,20 @@ pub struct Agreement {
     pub r2: f64,
 }
 
-/// Crawls as the oracle does and asks each of `crawlers` at every step (of a bandit, its first arm).
+/// Crawls as the oracle does and asks each of `crawlers` at every step. Bandits have no estimate of their
+/// own and are left out; their arms can be asked ([`super::arm_names`]).
 pub fn precision(
     graph: &Graph,
     seeds: &[NodeId],
     crawlers: &[GraphCrawler],
     settings: Settings,
 ) -> Vec<Precision> {
+    let own = crawlers.iter().filter(|crawler| !crawler.is_bandit());
+    let crawlers: Vec<&GraphCrawler> = own.collect();
     let mut known = Known::new(graph);
     let oracle = GraphCrawler::oracle();
     let mut arms: Vec<_> = std::iter::once(&oracle)
-        .chain(crawlers)
+        .chain(crawlers.iter().copied())
         .filter_map(|crawler| crawler.arms(graph).into_iter().next())
         .collect();
     let mut tallies = vec![Tally::default(); crawlers.len()];
@@ -92,7 +95,7 @@ pub fn precision(
             ahead.push(node);
         }
     }
-    let names = crawlers.iter().map(GraphCrawler::label);
+    let names = crawlers.iter().map(|crawler| crawler.label());
     names.zip(tallies).map(|(name, t)| t.report(name)).collect()
 }
 

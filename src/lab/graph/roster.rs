@@ -54,6 +54,11 @@ pub fn crawler_names() -> impl Iterator<Item = &'static str> {
     ESTIMATORS.iter().chain(BANDITS).copied()
 }
 
+/// The names of the estimators that every bandit chooses among.
+pub fn arm_names() -> &'static [&'static str] {
+    ARMS
+}
+
 fn estimator<'g>(name: &str, graph: &'g Graph) -> Box<dyn Estimator + 'g> {
     let nodes = graph.nodes() as usize;
     match name {
@@ -153,6 +158,11 @@ impl GraphCrawler {
         &self.label
     }
 
+    /// It chooses among estimators and has no estimate of its own.
+    pub fn is_bandit(&self) -> bool {
+        BANDITS.contains(&self.name)
+    }
+
     pub(super) fn batch(&self) -> u64 {
         self.batch
     }
@@ -168,11 +178,7 @@ impl GraphCrawler {
     }
 
     pub(super) fn arms<'g>(&self, graph: &'g Graph) -> Vec<Ranked<'g>> {
-        let names = if BANDITS.contains(&self.name) {
-            ARMS
-        } else {
-            &[self.name]
-        };
+        let names = if self.is_bandit() { ARMS } else { &[self.name] };
         let nodes = graph.nodes() as usize;
         let arms = names
             .iter()
