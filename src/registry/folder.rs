@@ -315,6 +315,16 @@ fn beside(folder: &Path, suffix: &str) -> PathBuf {
     folder.with_file_name(format!(".{name}.{suffix}"))
 }
 
+/// The size of a crawl's log, about; 0 if it cannot be looked at, which its opening will tell.
+pub(super) fn log_bytes(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder.join(LOG)).into_iter().flatten();
+    let sizes = files.map(|file| {
+        file.and_then(|file| file.metadata())
+            .map_or(0, |about| about.len())
+    });
+    sizes.sum()
+}
+
 /// Puts a file, or the names in a folder, on the disk.
 fn sync(path: &Path) -> Result<(), RegistryError> {
     fs::File::open(path)

@@ -106,7 +106,7 @@ struct Running {
 }
 
 impl<S: Source, C: Clock> Registry<S, C> {
-    /// Opens all crawls of a data directory, one after another; those that ran run again. What is not open after
+    /// Opens all crawls of a data directory, one after another, small ones first; those that ran run again. What is not open after
     /// two seconds is opened while the others are served.
     ///
     /// # Errors
@@ -125,6 +125,9 @@ impl<S: Source, C: Clock> Registry<S, C> {
             opener: Mutex::default(),
         };
         let registry = Arc::new(registry);
+        // Nobody waits for a large crawl but those who ask for it.
+        let mut folders = folders;
+        folders.sort_by_cached_key(|folder| folder::log_bytes(folder));
         let mut openings = Vec::new();
         {
             let mut slots = registry.slots.lock().await;

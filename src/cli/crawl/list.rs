@@ -35,6 +35,11 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
 }
 
 fn row(crawl: &v1::Crawl) -> Vec<String> {
+    if crawl.state() == v1::CrawlState::Opening {
+        let nothing = std::iter::repeat_n(String::new(), 4);
+        let name = [crawl.name.clone(), "opening".to_owned()].into_iter();
+        return name.chain(nothing).chain([crawl.idle.clone()]).collect();
+    }
     vec![
         crawl.name.clone(),
         super::status::state_name(crawl).to_owned(),
@@ -43,7 +48,7 @@ fn row(crawl: &v1::Crawl) -> Vec<String> {
         format!("{:.1}", crawl.loss),
         count(crawl.links_waiting),
         // Why nothing is fetched says more of a crawl that runs.
-        if super::status::says_idle(crawl) && !crawl.idle.is_empty() {
+        if crawl.state() == v1::CrawlState::Running && !crawl.idle.is_empty() {
             crawl.idle.clone()
         } else {
             crawl.reason.clone()

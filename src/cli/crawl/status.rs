@@ -43,14 +43,6 @@ pub(super) fn state_name(crawl: &v1::Crawl) -> &'static str {
     }
 }
 
-/// Whether why nothing is fetched says more than the reason of the state.
-pub(super) fn says_idle(crawl: &v1::Crawl) -> bool {
-    matches!(
-        crawl.state(),
-        v1::CrawlState::Running | v1::CrawlState::Opening
-    )
-}
-
 /// The topics, and what is taken out of them.
 fn focus(spec: &v1::CrawlSpec) -> String {
     let topics = spec.topics.join(", ");
@@ -62,6 +54,13 @@ fn focus(spec: &v1::CrawlSpec) -> String {
 }
 
 fn render(crawl: &v1::Crawl) -> String {
+    if crawl.state() == v1::CrawlState::Opening {
+        // Nothing else is known of it yet.
+        return format!(
+            "crawl     {}\nstate     opening: {}",
+            crawl.name, crawl.idle
+        );
+    }
     let spec = crawl.spec.clone().unwrap_or_default();
     let budget = match spec.budget {
         0 => String::new(),
@@ -117,7 +116,7 @@ fn render(crawl: &v1::Crawl) -> String {
         ("created", moment(crawl.created_at_ms)),
     ];
     // The state says already why nothing is fetched, unless it runs.
-    if !crawl.idle.is_empty() && says_idle(crawl) {
+    if !crawl.idle.is_empty() && crawl.state() == v1::CrawlState::Running {
         lines.insert(2, ("idle", crawl.idle.clone()));
     }
     lines.retain(|(_, value)| !value.is_empty());

@@ -59,6 +59,9 @@ pub(super) async fn run(daemon: &DaemonArgs, args: Args) -> anyhow::Result<ExitC
 
 /// One line on a crawl.
 pub(in crate::cli) fn line(crawl: &v1::Crawl) -> String {
+    if crawl.state() == v1::CrawlState::Opening {
+        return format!("opening | {}", crawl.idle);
+    }
     let errors: u64 = crawl.failures_by_cause.iter().map(|c| c.count).sum();
     let mut line = format!(
         "{} {} | {:.1}/s | harvest {:.3} | loss {:.1} | {} waiting | {} hosts ready | {} errors",
