@@ -18,10 +18,9 @@ use clap::{Subcommand, ValueEnum};
 use self::bench::{bench_of, sources_of};
 use self::publish::{Told, publish};
 use super::output::{complain, say, say_json, table};
-use crate::apprentice::{Carry, SavedApprentice};
+use crate::apprentice::Carry;
 use crate::cli::apprentice_args::ApprenticeArgs;
 use crate::clock::{Clock, SystemClock};
-use crate::crawl::{StartFrom, StartSpec};
 use crate::lab::experiment::{BenchFiles, usual_checkpoints, usual_reference};
 use crate::lab::report::{self, Summary};
 use crate::lab::{
@@ -290,15 +289,7 @@ fn begin_of(args: &Args) -> anyhow::Result<Option<Arc<Begin>>> {
     let names = Carry::ALL.map(Carry::name);
     let carry = Carry::from_name(carry)
         .with_context(|| format!("--carry: no way to carry {}", unknown_name(carry, &names)))?;
-    Ok(Some(Arc::new(Begin {
-        saved: SavedApprentice::open(path)?,
-        name: path.display().to_string(),
-        told: StartSpec {
-            from: StartFrom::Apprentice(path.clone()),
-            carry,
-            checksum: String::new(),
-        },
-    })))
+    Ok(Some(Arc::new(Begin::open(path, carry)?)))
 }
 
 /// At least one page, and not so many that a set of seeds is no set.

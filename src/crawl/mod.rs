@@ -62,7 +62,8 @@ pub use report::page_row;
 pub use robots_task::{Asked, RobotsWays, ask_robots, delay_owed};
 pub use scope::{LinkView, Scope};
 pub use spec::{
-    JudgedBy, Spec, SpecError, Tuning, check_contact, check_name, check_seeds, user_agent,
+    JudgedBy, LINKS_WAITING_MIN, Spec, SpecError, Tuning, check_contact, check_name, check_seeds,
+    user_agent,
 };
 
 pub use starts::{StartError, StartFrom, StartSpec, learned_from};

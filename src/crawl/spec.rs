@@ -430,7 +430,7 @@ fn bounded_or_0(field: &str, value: Option<u32>, default: u32, max: u32) -> Resu
 }
 
 /// Fewer waiting links than that are no frontier.
-const LINKS_WAITING_MIN: u64 = 100;
+pub const LINKS_WAITING_MIN: u64 = 100;
 
 /// The bound on waiting links, given as links or as bytes; 0 is none.
 fn check_links_max(limits: &v1::Limits) -> Result<Option<u64>, SpecError> {

@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use rand::seq::SliceRandom;
 
+use super::begin::Begin;
 use super::by_words::TopicWords;
 use super::crawler::Crawler;
-use super::labels::{Labels, LabelsError};
+use super::labels::{Labels, LabelsError, TableJudge};
 use super::neighbours::{Task, has_neighbours, task};
 use super::replay::{Entry, Fence, Job, replay, run_key};
 use super::runs::{RunFolder, RunFolderError, RunRecord, work};
 use super::sources::Digests;
-use super::start::{Start, far_seeds, labelled_seeds};
+use super::start::{Says, Start, far_seeds, labelled_seeds};
 use super::web_graph::WebGraph;
-use crate::apprentice::SavedApprentice;
 use crate::archive::Archive;
 use crate::clock::chance;
-use crate::crawl::{EngineError, SpecError, StartError, StartSpec};
+use crate::crawl::{EngineError, SpecError, StartError};
 use crate::critic::{BayesJudge, CriticModel, JudgeError};
 use crate::frontier::StoreFailure;
 use crate::proto::v1;
@@ -101,17 +101,6 @@ impl Keywords {
             Self::Name => "name",
         }
     }
-}
-
-/// A saved apprentice for the crawls of a contest to begin with.
-#[derive(Clone, Debug)]
-pub struct Begin {
-    /// How much of it is taken.
-    pub told: StartSpec,
-    /// The apprentice.
-    pub saved: SavedApprentice,
-    /// What it is called, in errors.
-    pub name: String,
 }
 
 /// Why there is no result.
@@ -346,38 +335,80 @@ fn jobs_from(
 ) -> Result<Vec<Job>, ContestError> {
     let mut jobs = Vec::new();
     let foci = Focus::each(&spec.topics, &spec.without)?;
-    for (topic, focus) in spec.topics.iter().zip(foci) {
-        let judge = Arc::new(BayesJudge::new(Arc::clone(&world.model), &focus)?);
+    let mut judges = Vec::new();
+    for (topic, focus) in spec.topics.iter().zip(&foci) {
+        let judge = BayesJudge::new(Arc::clone(&world.model), focus)?;
+        judges.push(Arc::new(judge));
         if let Some(labels) = &world.labels {
             labels.judge(topic)?;
         }
-        let place = (
-            topic.clone(),
-            format!("{:?} {:?}", spec.start, spec.without),
-        );
+    }
+    if spec.start == Start::Far {
+        find_far(world, spec, &judges, places)?;
+    }
+    for ((topic, focus), judge) in spec.topics.iter().zip(foci).zip(&judges) {
+        let place = place_of(spec, topic);
         let starts = match places.get(&place) {
             Some(known) => known.clone(),
-            None => starts(world, spec, topic, &focus, judge.as_ref())?,
+            None => starts(world, spec, topic, &focus)?,
         };
         places.insert(place, starts.clone());
         let words = TopicWords::of(spec.keywords, topic, &focus, &world.model)?;
         let words = Arc::new(words);
         for seed_set in 0..spec.seed_sets {
             let Task { seeds, targets } = seeds(world, spec, topic, &starts, seed_set)?;
-            let fence = spec.within.map(|crawler| Arc::new(Fence::new(crawler)));
+            let fence = spec.within.clone();
+            let fence = fence.map(|crawler| Arc::new(Fence::new(crawler)));
             jobs.extend(spec.crawlers.iter().map(|crawler| Job {
-                crawler: *crawler,
+                crawler: crawler.clone(),
                 topic: topic.clone(),
                 seed_set,
                 seeds: seeds.clone(),
                 targets: targets.clone(),
-                judge: Arc::clone(&judge),
+                judge: Arc::clone(judge),
                 words: Arc::clone(&words),
-                fence: fence.clone().filter(|fence| fence.crawler() != *crawler),
+                fence: fence.clone().filter(|fence| fence.crawler() != crawler),
             }));
         }
     }
     Ok(jobs)
+}
+
+fn place_of(spec: &ContestSpec, topic: &str) -> (String, String) {
+    let start = format!("{:?} {:?}", spec.start, spec.without);
+    (topic.to_owned(), start)
+}
+
+/// Finds the far starts of all topics, unless they are known. Reads the archive once.
+fn find_far(
+    world: &Bench,
+    spec: &ContestSpec,
+    judges: &[Arc<BayesJudge>],
+    places: &mut Places,
+) -> Result<(), ContestError> {
+    let is_known = |topic: &String| places.contains_key(&place_of(spec, topic));
+    if spec.topics.iter().all(is_known) {
+        return Ok(());
+    }
+    let labels = world.labels.as_deref();
+    let tables = spec.topics.iter().map(|topic| {
+        let table = labels.map(|labels| labels.judge(topic));
+        table.transpose()
+    });
+    let tables: Vec<Option<TableJudge<'_>>> = tables.collect::<Result<_, _>>()?;
+    let says = judges.iter().zip(&tables).map(|(critic, table)| Says {
+        critic,
+        table: table.as_ref(),
+    });
+    let says: Vec<Says<'_>> = says.collect();
+    let found = far_seeds(&world.archive, &says, cores());
+    for (topic, far) in spec.topics.iter().zip(found) {
+        // Where there are none, the look for them says so.
+        if !far.is_empty() {
+            places.insert(place_of(spec, topic), far);
+        }
+    }
+    Ok(())
 }
 
 /// All that the seeds of a topic are drawn from, sorted. May read the whole archive.
@@ -386,7 +417,6 @@ fn starts(
     spec: &ContestSpec,
     topic: &str,
     focus: &Focus,
-    judge: &BayesJudge,
 ) -> Result<Vec<CanonicalUrl>, ContestError> {
     let mut starts: Vec<CanonicalUrl> = match &spec.start {
         Start::Urls(urls) => {
@@ -402,10 +432,8 @@ fn starts(
                 .filter_map(|url| CanonicalUrl::parse(url).ok());
             urls.filter(|url| world.archive.contains(url)).collect()
         }
-        Start::Far => {
-            let table = world.labels.as_deref().map(|labels| labels.judge(topic));
-            far_seeds(&world.archive, judge, table.transpose()?.as_ref())
-        }
+        // They are found for all topics together, before.
+        Start::Far => Vec::new(),
         Start::Labelled => {
             let labels = world.labels.as_deref().ok_or(ContestError::NoLabels)?;
             let table = labels.judge(topic)?;
@@ -422,9 +450,7 @@ fn starts(
         return Err(ContestError::NoSeeds {
             topic: topic.to_owned(),
             why: match spec.start {
-                Start::Far => {
-                    "no archived page lies two links or more before a relevant one".to_owned()
-                }
+                Start::Far => NOTHING_FAR.to_owned(),
                 Start::Neighbours => NO_NEIGHBOURS.to_owned(),
                 Start::Labelled => {
                     "no archived page beside the critic's examples is labelled so".to_owned()
@@ -436,6 +462,7 @@ fn starts(
     Ok(starts)
 }
 
+const NOTHING_FAR: &str = "no archived page lies two links or more before a relevant one";
 const NO_NEIGHBOURS: &str = "no archived page lies two links before one of its examples";
 
 fn cores() -> usize {

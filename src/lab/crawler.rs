@@ -2,18 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::begin::Begun;
 use super::by_words::SharkParams;
 use super::labels::{Labels, LabelsError};
 use crate::apprentice::{LinkScorer, SourceView};
 use crate::booking::Event;
-use crate::crawl::{CrawlOrder, order_name, parse_order};
+use crate::crawl::{CrawlOrder, LINKS_WAITING_MIN, order_name, parse_order};
 use crate::frontier::Steering;
 use crate::text::unknown_name;
 use crate::url::UrlId;
 
 /// A crawler of a contest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Crawler {
     /// One that a real crawl can be, too.
     Order(CrawlOrder, Steering),
@@ -22,6 +24,8 @@ pub enum Crawler {
     /// Greedy by the judge's own word on each target: what could be had with perfect foresight of one
     /// link. No true bound, since it does not look beyond that link.
     Oracle,
+    /// One whose apprentice begins with a saved one, under a name of its own.
+    Begun(Arc<Begun>),
 }
 
 /// What a crawler of [`Crawler::Paper`] goes by.
@@ -104,10 +108,10 @@ fn thousandths(text: &str) -> Option<u16> {
 
 impl Crawler {
     /// Its name.
-    pub fn name(self) -> Cow<'static, str> {
+    pub fn name(&self) -> Cow<'static, str> {
         match self {
             Self::Paper(guide, steering, buffer) => {
-                let name = match (guide, steering) {
+                let name = match (*guide, *steering) {
                     (Guide::Order(order), steering) => order_name(order, steering).into_owned(),
                     (Guide::Random, _) | (_, Steering::BestFirst) => guide.name().into_owned(),
                     (_, steering) => format!("{}+{steering}", guide.name()),
@@ -117,8 +121,9 @@ impl Crawler {
                     None => name.into(),
                 }
             }
-            Self::Order(order, steering) => order_name(order, steering),
+            Self::Order(order, steering) => order_name(*order, *steering),
             Self::Oracle => "oracle".into(),
+            Self::Begun(begun) => begun.name.clone().into(),
         }
     }
 
@@ -154,14 +159,22 @@ impl Crawler {
 
     /// The crawler `rest` with at most so many links waiting.
     fn bounded(rest: &str, most: &str) -> Result<Self, String> {
-        let buffer = most.parse().ok().filter(|most| *most > 0);
-        let buffer: Option<u32> = Some(buffer.ok_or_else(|| {
-            format!("`{BUFFER}{most}` is no bound on what waits; the N of CRAWLER+buffer:N is 1 to 4294967295")
+        let crawler = Self::from_name(rest)?;
+        let bound: Option<u32> = most.parse().ok();
+        let bound = bound.filter(|most| u64::from(*most) >= LINKS_WAITING_MIN);
+        let bound = Some(bound.ok_or_else(|| {
+            format!(
+                "`{rest}{BUFFER}{most}`: `{most}` is no bound on what waits; the N of CRAWLER+buffer:N is \
+                 {LINKS_WAITING_MIN} to {}, or leave `{BUFFER}{most}` out for no bound",
+                u32::MAX
+            )
         })?);
-        match Self::from_name(rest)? {
-            Self::Order(order, steering) => Ok(Self::Paper(Guide::Order(order), steering, buffer)),
-            Self::Paper(guide, steering, _) => Ok(Self::Paper(guide, steering, buffer)),
-            Self::Oracle => Err("the oracle has no bound on what waits".to_owned()),
+        match crawler {
+            Self::Order(order, steering) => Ok(Self::Paper(Guide::Order(order), steering, bound)),
+            Self::Paper(guide, steering, _) => Ok(Self::Paper(guide, steering, bound)),
+            Self::Oracle | Self::Begun(_) => {
+                Err("the oracle has no bound on what waits".to_owned())
+            }
         }
     }
 
@@ -177,34 +190,44 @@ impl Crawler {
         Ok(Self::Paper(guide, steering, None))
     }
 
+    /// Itself, without what it begins with.
+    pub(super) fn plain(&self) -> &Self {
+        match self {
+            Self::Begun(begun) => begun.crawler.plain(),
+            plain => plain,
+        }
+    }
+
     /// Whether it goes by the keywords of the topic.
-    pub(super) fn needs_words(self) -> bool {
+    pub(super) fn needs_words(&self) -> bool {
         matches!(self, Self::Paper(Guide::Cosine | Guide::Shark(_), ..))
     }
 
     /// How many links may wait, if that is bounded.
-    pub(super) fn buffer(self) -> Option<u64> {
-        match self {
+    pub(super) fn buffer(&self) -> Option<u64> {
+        match self.plain() {
             Self::Paper(_, _, buffer) => buffer.map(u64::from),
             _ => None,
         }
     }
 
     /// How its crawl is ordered, as a spec says it.
-    pub(super) fn order(self) -> CrawlOrder {
+    pub(super) fn order(&self) -> CrawlOrder {
         match self {
-            Self::Order(order, _) | Self::Paper(Guide::Order(order), ..) => order,
+            Self::Order(order, _) | Self::Paper(Guide::Order(order), ..) => *order,
             Self::Paper(Guide::Random, ..) => CrawlOrder::BreadthFirst,
             Self::Paper(..) | Self::Oracle => CrawlOrder::Baseline,
+            Self::Begun(begun) => begun.crawler.order(),
         }
     }
 
     /// The same with its steering, by name.
-    pub(super) fn order_name(self) -> Cow<'static, str> {
+    pub(super) fn order_name(&self) -> Cow<'static, str> {
         match self {
-            Self::Order(order, steering) => order_name(order, steering),
-            Self::Paper(_, steering, _) => order_name(self.order(), steering),
+            Self::Order(order, steering) => order_name(*order, *steering),
+            Self::Paper(_, steering, _) => order_name(self.order(), *steering),
             Self::Oracle => CrawlOrder::Baseline.name().into(),
+            Self::Begun(begun) => begun.crawler.order_name(),
         }
     }
 }
@@ -264,8 +287,8 @@ mod tests {
         let usual = Crawler::from_name("shark:0.5:0.8:0.1").unwrap();
         assert_eq!(usual.name(), "shark");
         assert_eq!(
-            Crawler::from_name("cosine+buffer:9").unwrap().buffer(),
-            Some(9)
+            Crawler::from_name("cosine+buffer:100").unwrap().buffer(),
+            Some(100)
         );
     }
 
@@ -278,7 +301,12 @@ mod tests {
             ("cosine+best-n-first:x", "the N of best-n-first:N"),
             ("random+best-n-first:2", "cannot be steered"),
             ("oracle+buffer:3", "no bound"),
-            ("cosine+buffer:0", "1 to 4294967295"),
+            (
+                "cosine+buffer:0",
+                "`cosine+buffer:0`: `0` is no bound on what waits; the N of CRAWLER+buffer:N is 100 to 4294967295",
+            ),
+            ("best-n-first:16+buffer:99", "`best-n-first:16+buffer:99`"),
+            ("cosine+buffer:many", "100 to 4294967295"),
             ("cosin+buffer:3", "did you mean `cosine`?"),
         ] {
             let problem = Crawler::from_name(name).unwrap_err();

@@ -1,5 +1,6 @@
 //! Would another crawler have done better? Archives replayed, crawlers side by side, reports.
 
+mod begin;
 mod by_words;
 mod contest;
 mod crawler;
@@ -22,10 +23,10 @@ pub mod study;
 pub mod toyweb;
 mod web_graph;
 
+pub use begin::{Begin, BeginError, Begun};
 pub use by_words::SharkParams;
 pub use contest::{
-    Begin, Bench, ContestError, ContestSpec, Held, Keywords, SEEDS_A_SET, Setting, Watch, run,
-    run_all,
+    Bench, ContestError, ContestSpec, Held, Keywords, SEEDS_A_SET, Setting, Watch, run, run_all,
 };
 pub use crawler::{Crawler, Guide};
 pub use labels::{Labels, LabelsError, TableJudge};

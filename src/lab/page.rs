@@ -1,9 +1,12 @@
 //! The report of contests on an archive as one HTML file: figures first, then how it was made.
 
+mod beside;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use self::beside::{learners_table, rank_tables, side_by_side};
 use super::contest::{Held, Setting};
 use super::html::{Block, Cell, Curve, Figure, Html, Part, Table, mark_best};
 use super::mean_curves::mean_curves;
@@ -72,6 +75,7 @@ pub fn contest_page(about: &About, shown: &[Shown<'_>]) -> String {
          Point at a curve to read it off; click a name to hide it."
             .to_owned(),
     ];
+    page.parts.extend(side_by_side(shown));
     for one in shown {
         let head = if shown.len() > 1 {
             format!("{}: ", one.setting.name)
@@ -131,6 +135,7 @@ fn overall_part(head: &str, shown: &Shown<'_>) -> Part {
     }
     blocks.push(shares_table(rows, shown.paces, spec.budget));
     blocks.extend(duel_tables(measures));
+    blocks.extend(learners_table(&measures.learners));
     if !shown.ranks.is_empty() {
         blocks.extend(rank_tables(shown.ranks));
     }
@@ -231,6 +236,10 @@ fn shares_table(rows: &[Overall], paces: &[Pace], budget: u64) -> Block {
     if has_targets {
         head.push("targets found".to_owned());
     }
+    let has_missing = rows.iter().any(|row| row.missing > Some(0.0));
+    if has_missing {
+        head.push("not in the archive".to_owned());
+    }
     head.push("us a fetch".to_owned());
     let line = |row: &&Overall| {
         let mut cells = vec![
@@ -242,6 +251,9 @@ fn shares_table(rows: &[Overall], paces: &[Pace], budget: u64) -> Block {
         }
         if has_targets {
             cells.push(Cell::new(decimal(row.target_recall, 3)));
+        }
+        if has_missing {
+            cells.push(Cell::new(decimal(row.missing, 3)));
         }
         let pace = paces.iter().find(|pace| pace.crawler == row.crawler);
         cells.push(Cell::new(decimal(pace.map(|pace| pace.step_us), 0)));
@@ -263,7 +275,8 @@ fn shares_table(rows: &[Overall], paces: &[Pace], budget: u64) -> Block {
     Block::Table(Table {
         caption: format!(
             "After {last} fetches: harvest 1 - L(n)/n, the area under its curve, the sum of relevances by the \
-             oracle's (geometric mean over topics), and the time that a fetch took"
+             oracle's (geometric mean over topics), the share of fetches for which the archive has nothing, in an \
+             open world, and the time that a fetch took"
         ),
         head,
         rows: table,
@@ -339,43 +352,6 @@ fn duel_tables(measures: &Measures) -> Vec<Block> {
         rows: names.iter().map(row).collect(),
     };
     vec![first, Block::Table(each)]
-}
-
-/// The four measures of the exploration paper, means over topics.
-fn rank_tables(ranks: &[PoolRanks]) -> Vec<Block> {
-    let rows: Vec<&PoolRanks> = ranks.iter().filter(|row| row.topic == "*").collect();
-    let table = |caption: &str, value: fn(&PoolRanks) -> f64, is_less_better: bool| {
-        by_n(
-            caption.to_owned(),
-            &rows,
-            |row| (row.crawler.as_str(), row.n),
-            |row| (Some(value(row)), Cell::new(format!("{:.3}", value(row)))),
-            is_less_better,
-        )
-    };
-    vec![
-        table(
-            "Static lexical rank: share of the n best pages by words, of all that any crawler found, that the \
-             whole crawl found",
-            |row| row.static_lexical,
-            false,
-        ),
-        table(
-            "Static linkage rank: the same by keywords and links",
-            |row| row.static_linkage,
-            false,
-        ),
-        table(
-            "Dynamic lexical rank: mean rank by words of the first n pages, as a share of all (less is better)",
-            |row| row.dynamic_lexical,
-            true,
-        ),
-        table(
-            "Dynamic linkage rank: the same by keywords and links",
-            |row| row.dynamic_linkage,
-            true,
-        ),
-    ]
 }
 
 fn topic_part(head: &str, topic: &str, shown: &Shown<'_>) -> Part {

@@ -23,10 +23,12 @@ use crate::taxonomy::Focus;
 /// Words of the critic that stand for the description of a topic, which the paper has from its editors.
 const DESCRIPTION: usize = 50;
 
-/// One crawler on one topic, after n fetches: means over its seed sets.
+/// One crawler on one topic, after n fetches: means over its seed sets, with the standard errors of these
+/// means (the standard deviation by the root of their number; `None` of one alone).
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PoolRanks {
-    /// The topic; `*` for the mean over all.
+    /// The topic; `*` for the mean over all, whose errors are over topics, as the paper's are, or over seed sets
+    /// if there is one topic.
     pub topic: String,
     /// The crawler.
     pub crawler: String,
@@ -40,6 +42,25 @@ pub struct PoolRanks {
     pub dynamic_lexical: f64,
     /// The same by links.
     pub dynamic_linkage: f64,
+    /// Standard error of `static_lexical`.
+    pub static_lexical_se: Option<f64>,
+    /// Standard error of `static_linkage`.
+    pub static_linkage_se: Option<f64>,
+    /// Standard error of `dynamic_lexical`.
+    pub dynamic_lexical_se: Option<f64>,
+    /// Standard error of `dynamic_linkage`.
+    pub dynamic_linkage_se: Option<f64>,
+}
+
+impl PoolRanks {
+    fn means(&self) -> [f64; 4] {
+        [
+            self.static_lexical,
+            self.static_linkage,
+            self.dynamic_lexical,
+            self.dynamic_linkage,
+        ]
+    }
 }
 
 /// What a page has of a topic.
@@ -83,7 +104,7 @@ pub fn pool_ranks(
         let description = telling(&focus, &world.model, DESCRIPTION)?;
         let pages: BTreeSet<u32> = mine.iter().flat_map(|entry| places(entry)).collect();
         let words = words_of(world, web, pages, &description, &keywords, workers);
-        let mut sums: BTreeMap<(usize, u64), ([f64; 4], f64)> = BTreeMap::new();
+        let mut found: BTreeMap<(usize, u64), Vec<[f64; 4]>> = BTreeMap::new();
         let sets: BTreeSet<u32> = mine.iter().map(|entry| entry.seed_set).collect();
         for set in sets {
             let here = mine.iter().filter(|entry| entry.seed_set == set);
@@ -97,35 +118,55 @@ pub fn pool_ranks(
                 };
                 for n in points.iter().filter(|n| **n <= entry.by_critic.n()) {
                     let values = ranks.values(entry, web, *n);
-                    let sum = sums.entry((crawler, *n)).or_default();
-                    sum.0 = add(sum.0, values);
-                    sum.1 += 1.0;
+                    found.entry((crawler, *n)).or_default().push(values);
                 }
             }
         }
-        rows.extend(sums.into_iter().map(|((crawler, n), (sum, count))| {
+        rows.extend(found.into_iter().map(|((crawler, n), found)| {
             let name = spec.crawlers[crawler].name();
-            row(topic, &name, n, sum, count)
+            row(topic, &name, n, &found)
         }));
     }
     rows.extend(over_all(spec, &rows));
     Ok(rows)
 }
 
-fn add(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
-}
-
-fn row(topic: &str, crawler: &str, n: u64, sum: [f64; 4], count: f64) -> PoolRanks {
+fn row(topic: &str, crawler: &str, n: u64, found: &[[f64; 4]]) -> PoolRanks {
+    let of = |at: usize| {
+        let values: Vec<f64> = found
+            .iter()
+            .filter_map(|row| row.get(at).copied())
+            .collect();
+        mean_and_error(&values)
+    };
+    let [
+        (static_lexical, static_lexical_se),
+        (static_linkage, static_linkage_se),
+        (dynamic_lexical, dynamic_lexical_se),
+        (dynamic_linkage, dynamic_linkage_se),
+    ] = [of(0), of(1), of(2), of(3)];
     PoolRanks {
         topic: topic.to_owned(),
         crawler: crawler.to_owned(),
         n,
-        static_lexical: sum[0] / count,
-        static_linkage: sum[1] / count,
-        dynamic_lexical: sum[2] / count,
-        dynamic_linkage: sum[3] / count,
+        static_lexical,
+        static_linkage,
+        dynamic_lexical,
+        dynamic_linkage,
+        static_lexical_se,
+        static_linkage_se,
+        dynamic_lexical_se,
+        dynamic_linkage_se,
     }
+}
+
+/// The mean, and its standard error where there is more than one value.
+fn mean_and_error(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let off: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let error = (off / (count - 1.0).max(1.0) / count).sqrt();
+    (mean, (values.len() > 1).then_some(error))
 }
 
 /// The mean over topics, by crawler and n.
@@ -133,20 +174,20 @@ fn over_all(spec: &ContestSpec, rows: &[PoolRanks]) -> Vec<PoolRanks> {
     let mut means = Vec::new();
     for crawler in &spec.crawlers {
         let name = crawler.name();
-        let mut sums: BTreeMap<u64, ([f64; 4], f64)> = BTreeMap::new();
+        let mut found: BTreeMap<u64, Vec<&PoolRanks>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.crawler == *name) {
-            let sum = sums.entry(row.n).or_default();
-            let values = [
-                row.static_lexical,
-                row.static_linkage,
-                row.dynamic_lexical,
-                row.dynamic_linkage,
-            ];
-            sum.0 = add(sum.0, values);
-            sum.1 += 1.0;
+            found.entry(row.n).or_default().push(row);
         }
-        let of = |(n, (sum, count))| row("*", &name, n, sum, count);
-        means.extend(sums.into_iter().map(of));
+        means.extend(found.into_iter().map(|(n, rows)| match rows[..] {
+            [only] => PoolRanks {
+                topic: "*".to_owned(),
+                ..only.clone()
+            },
+            _ => {
+                let values = rows.iter().map(|row| row.means());
+                row("*", &name, n, &values.collect::<Vec<_>>())
+            }
+        }));
     }
     means
 }
@@ -295,6 +336,16 @@ mod tests {
             ranks.into_iter().collect::<Vec<_>>(),
             [(3, 2.0), (4, 1.0), (5, 3.5), (7, 3.5)]
         );
+    }
+
+    #[test]
+    fn the_error_of_a_mean_is_the_deviation_by_the_root_of_the_number() {
+        // 2, 4, 4, 4, 5, 5, 7, 9: squares off 5 sum to 32, so that the error is sqrt(32 / 7 / 8).
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        let (mean, error) = mean_and_error(&values);
+        assert!((mean - 5.0).abs() < 1e-12);
+        assert!((error.unwrap() - 0.755_928_946).abs() < 1e-9, "{error:?}");
+        assert_eq!(mean_and_error(&[3.0]), (3.0, None));
     }
 
     #[test]

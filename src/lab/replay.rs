@@ -12,6 +12,7 @@ use super::by_words::{CosineScorer, SharkScorer, TopicWords};
 use super::contest::{Bench, ContestError, ContestSpec};
 use super::crawler::{Crawler, Guide, OracleScorer};
 use super::labels::TableJudge;
+use super::runs::RunRecord;
 use super::shelf::ArchiveShelf;
 use crate::apprentice::{LinkScorer, SavedApprentice};
 use crate::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
@@ -62,6 +63,8 @@ pub struct Fetched {
     pub is_elsewhere: bool,
     /// It is a copy of one that was fetched before, or nearly.
     pub is_copy: bool,
+    /// The archive has nothing for it, which says nothing of what the web has (open world).
+    pub is_missing: bool,
 }
 
 impl Entry {
@@ -78,6 +81,11 @@ impl Entry {
             loss += 1.0 - f64::from(relevance);
         }
         (count, loss)
+    }
+
+    /// Of the first `n` fetches those for which the archive has nothing.
+    pub fn missing(&self, n: u64) -> u64 {
+        self.first(n).filter(|(one, _)| one.is_missing).count() as u64
     }
 
     /// The share of its targets among the first `n` fetches; `None` if it has no targets.
@@ -141,8 +149,8 @@ impl Fence {
         }
     }
 
-    pub(super) fn crawler(&self) -> Crawler {
-        self.crawler
+    pub(super) fn crawler(&self) -> &Crawler {
+        &self.crawler
     }
 
     fn inside(
@@ -156,7 +164,7 @@ impl Fence {
             return Ok(Arc::clone(inside));
         }
         let free = Job {
-            crawler: self.crawler,
+            crawler: self.crawler.clone(),
             topic: job.topic.clone(),
             seed_set: job.seed_set,
             seeds: job.seeds.clone(),
@@ -213,13 +221,16 @@ impl Replayed {
         let mut fetched = Vec::new();
         let mut curve = judge.map(|_| LossCurve::default());
         self.scan(|event| {
-            let (url, is_copy) = match event {
+            let (url, is_copy, is_missing) = match event {
                 Event::Page(page) => {
                     let like = page.likeness;
                     let is_copy = like.copy_of.or(like.near_copy_of).is_some();
-                    (&page.lease.url, is_copy)
+                    (&page.lease.url, is_copy, false)
                 }
-                Event::Failure(failure) if failure.is_final => (&failure.lease.url, false),
+                Event::Failure(failure) if failure.is_final => {
+                    let url = &failure.lease.url;
+                    (url, false, !world.archive.answers(url))
+                }
                 _ => return,
             };
             let id = url.id();
@@ -231,6 +242,7 @@ impl Replayed {
                 is_example: world.trained_on.contains(&id),
                 is_elsewhere: !home.contains(&url.host_key()),
                 is_copy,
+                is_missing,
             });
         })?;
         Ok((fetched, curve))
@@ -251,16 +263,17 @@ pub(super) fn replay(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Ent
 
 /// All that the outcome of a job depends on.
 pub(super) fn run_key(world: &Bench, spec: &ContestSpec, job: &Job) -> serde_json::Value {
-    let raw = raw_spec(spec, job);
+    let raw = raw_spec(spec, &job.crawler, &job.topic);
     let seeds = job.seeds.iter().map(CanonicalUrl::as_str);
     let words = Some(&job.words.words).filter(|_| job.crawler.needs_words());
-    let begin = spec.begin.as_ref().filter(|_| job.crawler.order().learns());
+    let begin = spec.begin_of(&job.crawler);
     serde_json::json!({
+        "record": RunRecord::VERSION,
         "program": env!("CARGO_PKG_VERSION"),
         "sources": world.digests,
-        "crawler": job.crawler.name(),
+        "crawler": job.crawler.plain().name(),
         "spec": raw,
-        "begin": begin.map(|begin| format!("{} {:?}", begin.name, begin.told)),
+        "begin": begin.map(|begin| format!("{} {}", begin.digest, begin.told.carry.name())),
         "words": words,
         "without": spec.without,
         "seed_set": job.seed_set,
@@ -277,7 +290,7 @@ pub(super) fn entry(world: &Bench, job: &Job, replayed: &Replayed) -> Result<Ent
     let table = table.map(|labels| labels.judge(&job.topic)).transpose()?;
     let (fetched, by_judge) = replayed.judged(world, &job.seeds, table.as_ref())?;
     Ok(Entry {
-        crawler: job.crawler,
+        crawler: job.crawler.clone(),
         topic: job.topic.clone(),
         seed_set: job.seed_set,
         seeds: job.seeds.clone(),
@@ -300,7 +313,7 @@ pub(super) fn crawl(
 ) -> Result<Replayed, ContestError> {
     let store: Arc<dyn FrontierStore> = Arc::new(MemoryStore::new());
     let start = Timestamp(0);
-    let mut raw = raw_spec(spec, job);
+    let mut raw = raw_spec(spec, &job.crawler, &job.topic);
     let begins_with = begins_with(spec, job, &mut raw)?;
     store.append(Event::SpecChange(raw.encode_to_vec()));
     store.append(Event::State(StateEvent {
@@ -355,22 +368,19 @@ fn begins_with(
     job: &Job,
     raw: &mut v1::CrawlSpec,
 ) -> Result<Option<Arc<SavedApprentice>>, ContestError> {
-    let Some(begin) = &spec.begin else {
+    let Some(begin) = spec.begin_of(&job.crawler) else {
         return Ok(None);
     };
-    if !job.crawler.order().learns() {
-        return Ok(None);
-    }
     let fitted = begin.told.fit(begin.saved.clone(), &begin.name, raw)?;
     Ok(Some(Arc::new(fitted)))
 }
 
 fn scorer_of(world: &Bench, job: &Job) -> Result<Option<Box<dyn LinkScorer>>, ContestError> {
-    match job.crawler {
-        Crawler::Order(..) => Ok(None),
+    match job.crawler.plain() {
+        Crawler::Order(..) | Crawler::Begun(_) => Ok(None),
         Crawler::Paper(guide, ..) => {
             let words = || job.words.as_ref().clone();
-            let scorer: Box<dyn LinkScorer> = match guide {
+            let scorer: Box<dyn LinkScorer> = match *guide {
                 Guide::Cosine => Box::new(CosineScorer(words())),
                 Guide::Shark(params) => Box::new(SharkScorer::new(words(), params)),
                 Guide::Random | Guide::Order(_) => return Ok(None),
@@ -402,14 +412,15 @@ fn world_of(world: &Bench, spec: &ContestSpec, job: &Job) -> Result<Option<World
     })))
 }
 
-fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
+/// The spec of one crawler's crawl on one topic.
+pub(super) fn raw_spec(spec: &ContestSpec, crawler: &Crawler, topic: &str) -> v1::CrawlSpec {
     v1::CrawlSpec {
         name: "replay".to_owned(),
-        topics: vec![job.topic.clone()],
+        topics: vec![topic.to_owned()],
         critic: PathBuf::from("given").display().to_string(),
         budget: spec.budget,
-        order: job.crawler.order_name().into_owned(),
-        apprentice: job.crawler.order().features().and(spec.apprentice.clone()),
+        order: crawler.order_name().into_owned(),
+        apprentice: crawler.order().features().and(spec.apprentice.clone()),
         seed: spec.seed,
         scope: Some(v1::Scope {
             pages_per_host_max: spec.host_cap.unwrap_or(0),
@@ -422,7 +433,7 @@ fn raw_spec(spec: &ContestSpec, job: &Job) -> v1::CrawlSpec {
         limits: Some(v1::Limits {
             in_flight_max: spec.in_flight,
             delay_ms_min: Some(u64::try_from(spec.delay.as_millis()).unwrap_or(u64::MAX)),
-            links_waiting_max: job.crawler.buffer(),
+            links_waiting_max: crawler.buffer(),
             ..Default::default()
         }),
         ..Default::default()

@@ -171,7 +171,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
         "seed_sets": spec.seed_sets,
         "start": start,
         "start_pages": spec.start_pages,
-        "within": spec.within.map(Crawler::name),
+        "within": spec.within.as_ref().map(Crawler::name),
         "world": if spec.closed_world { "closed" } else { "open" },
         "host_cap": spec.host_cap,
         "in_flight": spec.in_flight,
@@ -180,10 +180,29 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
         "sources": sources,
     });
     // Said only where it matters.
+    let begins = begins_json(spec);
+    if !begins.is_empty() {
+        json["begin"] = begins.into();
+    }
     if spec.crawlers.iter().any(|crawler| crawler.needs_words()) {
         json["keywords"] = spec.keywords.name().into();
     }
     json
+}
+
+/// Which crawler begins with which saved apprentice.
+fn begins_json(spec: &ContestSpec) -> Vec<serde_json::Value> {
+    let begins = spec.crawlers.iter().filter_map(|crawler| {
+        let begin = spec.begin_of(crawler)?;
+        Some(serde_json::json!({
+            "crawler": crawler.name(),
+            "of": crawler.plain().name(),
+            "apprentice": begin.file_name(),
+            "sha1": begin.digest,
+            "carry": begin.told.carry.name(),
+        }))
+    });
+    begins.collect()
 }
 
 fn summary_of(entry: &Entry) -> EntrySummary {

@@ -1,8 +1,11 @@
 //! Where the crawls of a contest start.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::convert::Infallible;
+use std::sync::atomic::AtomicBool;
 
 use super::labels::TableJudge;
+use super::runs::work;
 use crate::archive::Archive;
 use crate::critic::{BayesJudge, PageJudge};
 use crate::page::{DocumentKind, Page, PageLimits, PageSource};
@@ -62,47 +65,79 @@ pub(super) fn labelled_seeds(
     labelled
 }
 
-/// All pages of the archive that are far from the topic, sorted. Reads the whole archive.
-///
-/// The table judges where there is one, else the critic.
+/// Who says which pages are relevant: the table where there is one, else the critic.
+pub(super) struct Says<'a> {
+    pub(super) critic: &'a BayesJudge,
+    pub(super) table: Option<&'a TableJudge<'a>>,
+}
+
+/// What is known of an archived page: nothing more if it cannot be read.
+struct Known {
+    links: Option<Vec<UrlId>>,
+    /// By each of those who were asked.
+    is_relevant: Vec<bool>,
+}
+
+/// For each of `topics` all pages of the archive that are far from it, sorted. Reads the whole archive once,
+/// several pages at a time.
 pub(super) fn far_seeds(
     archive: &Archive,
-    judge: &BayesJudge,
-    table: Option<&TableJudge<'_>>,
-) -> Vec<CanonicalUrl> {
+    topics: &[Says<'_>],
+    workers: usize,
+) -> Vec<Vec<CanonicalUrl>> {
+    let urls: Vec<CanonicalUrl> = archive.urls().collect();
+    let read = |url: &CanonicalUrl| Ok::<_, Infallible>(known(archive, url, topics));
+    let Ok(read) = work(&urls, workers, &AtomicBool::new(false), &read);
     let mut parents: BTreeMap<UrlId, Vec<UrlId>> = BTreeMap::new();
-    let mut pages: BTreeMap<UrlId, CanonicalUrl> = BTreeMap::new();
-    let mut relevant: BTreeSet<UrlId> = BTreeSet::new();
-    for url in archive.urls() {
-        let id = url.id();
-        let page = page_of(archive, &url);
-        let relevance = match (table, &page) {
-            (Some(table), _) => table.relevance(id),
+    let pages: Vec<(&CanonicalUrl, Known)> = urls
+        .iter()
+        .zip(read)
+        .filter_map(|(url, known)| Some((url, known?)))
+        .collect();
+    for (url, known) in &pages {
+        for target in known.links.iter().flatten() {
+            parents.entry(*target).or_default().push(url.id());
+        }
+    }
+    let far_from = |topic: usize| {
+        let is_relevant = |known: &Known| known.is_relevant.get(topic) == Some(&true);
+        let relevant = pages.iter().filter(|(_, known)| is_relevant(known));
+        let relevant = relevant.map(|(url, _)| url.id()).collect();
+        let distance = links_to_relevant(&relevant, &parents);
+        // A page that cannot be read leads nowhere: no seed.
+        let readable = pages.iter().filter(|(_, known)| known.links.is_some());
+        let is_far = |url: &CanonicalUrl| {
+            let links = distance.get(&url.id());
+            links.is_some_and(|links| *links >= FAR_LINKS)
+        };
+        let mut far: Vec<CanonicalUrl> = readable
+            .filter(|(url, _)| is_far(url))
+            .map(|(url, _)| (*url).clone())
+            .collect();
+        far.sort();
+        far
+    };
+    (0..topics.len()).map(far_from).collect()
+}
+
+fn known(archive: &Archive, url: &CanonicalUrl, topics: &[Says<'_>]) -> Known {
+    let page = page_of(archive, url);
+    let is_relevant = topics.iter().map(|topic| {
+        let relevance = match (topic.table, &page) {
+            (Some(table), _) => table.relevance(url.id()),
             #[allow(
                 clippy::cast_possible_truncation,
                 reason = "a relevance lies in [0, 1]; it is held against a half"
             )]
-            (None, Some(page)) => judge.judge(page).relevance() as f32,
+            (None, Some(page)) => topic.critic.judge(page).relevance() as f32,
             (None, None) => 0.0,
         };
-        if relevance >= RELEVANT_FROM {
-            relevant.insert(id);
-        }
-        for link in page.iter().flat_map(|page| &page.links) {
-            parents.entry(link.target.id()).or_default().push(id);
-        }
-        // A page that cannot be read leads nowhere: no seed.
-        if page.is_some() {
-            pages.insert(id, url);
-        }
+        relevance >= RELEVANT_FROM
+    });
+    Known {
+        is_relevant: is_relevant.collect(),
+        links: page.map(|page| page.links.iter().map(|link| link.target.id()).collect()),
     }
-    let distance = links_to_relevant(&relevant, &parents);
-    let far = pages
-        .into_iter()
-        .filter(|(id, _)| distance.get(id).is_some_and(|links| *links >= FAR_LINKS));
-    let mut far: Vec<_> = far.map(|(_, url)| url).collect();
-    far.sort();
-    far
 }
 
 /// For every page from which a relevant one can be reached, the links to the nearest.

@@ -31,6 +31,7 @@ async fn taught(home: &Home, web: &Web) -> Daemon {
     let mut client = daemon.client().await;
     let mut spec = home.spec("bees", &toy());
     spec.budget = 40;
+    spec.warc = true;
     create(&mut client, spec).await;
     finished(&mut client, "bees").await;
     let said = home.run(&[
@@ -209,4 +210,90 @@ async fn what_cannot_be_begun_with_is_told_on_one_line_and_leaves_nothing() {
     let none = home.run(&["crawl", "show-apprentice", "critic.model"]);
     assert!(none.error(1).contains("a critic"), "{}", none.err);
     daemon.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_experiment_compares_a_crawler_with_itself_begun_with_a_saved_apprentice() {
+    let web = Web::serve_toy(&toy()).await;
+    let home = Home::new();
+    taught(&home, &web).await.stop().await;
+    let kept = fs::read_dir(home.data().join("crawls/bees/warc")).unwrap();
+    let mut archive = kept.map(|file| file.unwrap().path());
+    let archive = archive.next().unwrap();
+    let seeds = toy().seeds(TOPIC);
+    let seeds: Vec<String> = seeds.iter().map(|url| format!("'{url}'")).collect();
+    let text = format!(
+        "topics = ['{TOPIC}']
+crawlers = [
+    'ftrl',
+    {{ crawler = 'ftrl', apprentice = 'bees.apprentice' }},
+    {{ crawler = 'ftrl', apprentice = 'bees.apprentice', carry = 'topic-free', name = 'half' }},
+]
+starts = [[{}]]
+budget = 30
+[world]
+archive = ['{}']
+critic = 'critic.model'
+",
+        seeds.join(", "),
+        archive.display()
+    );
+    let experiment = |text: &str| {
+        fs::write(home.path("e.toml"), text).unwrap();
+        home.run(&["lab", "experiment", "e.toml", "--out", "out"])
+    };
+    let said = experiment(&text);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let learners = fs::read_to_string(home.path("out/learners.csv")).unwrap();
+    // What `ftrl` lost by its predictions: topic, crawler, learner, followed, instances, log loss.
+    let log_loss = |crawler: &str| -> f64 {
+        let head = format!("{TOPIC},{crawler},ftrl,1.0000,");
+        let row = learners.lines().find_map(|line| line.strip_prefix(&head));
+        let row = row.unwrap_or_else(|| panic!("no {head} in {learners}"));
+        row.split(',').nth(1).unwrap().parse().unwrap()
+    };
+    let [plain, begun, half] = ["ftrl", "ftrl from bees", "half"].map(log_loss);
+    assert!(begun < plain, "{learners}");
+    assert!(half < plain && begun < half, "{learners}");
+    let summary = fs::read_to_string(home.path("out/summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let said = &summary["spec"]["begin"];
+    let digest = apprentice::lab::Digests::of(&home.path("bees.apprentice")).unwrap();
+    assert_eq!(said[0]["sha1"], digest.as_str());
+    assert_eq!(
+        (&said[1]["crawler"], &said[1]["carry"]),
+        (&"half".into(), &"topic-free".into())
+    );
+    let report = fs::read_to_string(home.path("out/report.html")).unwrap();
+    assert!(report.contains(&format!(
+        "bees.apprentice, SHA-1 {digest}, carried topic-free"
+    )));
+
+    // Another focus, an order that learns nothing, a file that is none: at their lines.
+    for (from, to, wanted) in [
+        (
+            format!("topics = ['{TOPIC}']"),
+            format!("topics = ['{TOPIC}', '{OTHER}']"),
+            "line 4: crawlers: apprentice: ",
+        ),
+        (
+            format!("topics = ['{TOPIC}']"),
+            format!("topics = ['{OTHER}']"),
+            "with carry = \"topic-free\" it takes",
+        ),
+        (
+            "crawler = 'ftrl', apprentice = 'bees.apprentice' }".to_owned(),
+            "crawler = 'baseline', apprentice = 'bees.apprentice' }".to_owned(),
+            "line 4: crawlers: apprentice: the order `baseline` learns nothing",
+        ),
+        (
+            "'bees.apprentice', carry".to_owned(),
+            "'critic.model', carry".to_owned(),
+            "line 5: crawlers: apprentice: ",
+        ),
+    ] {
+        let said = experiment(&text.replace(&from, &to));
+        assert!(said.err.contains(wanted), "{to}: {}", said.err);
+        assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    }
 }

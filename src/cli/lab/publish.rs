@@ -68,9 +68,11 @@ pub(super) fn publish(
         (None, Some(summary)) => serde_json::to_string_pretty(&summary.spec)?,
         (None, None) => String::new(),
     };
+    let mut sources = sources_made_with(told.sources, told.digests);
+    sources.extend(settings.first().map_or(Vec::new(), begins_made_with));
     let about = About {
         title: told.title.to_owned(),
-        made_with: made_with(sources_made_with(told.sources, told.digests)),
+        made_with: made_with(sources),
         spec,
         missing: held.iter().map(|held| held.missing).sum(),
     };
@@ -131,6 +133,22 @@ fn sources_made_with(sources: &Sources, digests: &Digests) -> Vec<(String, Strin
         made.push(("labels".to_owned(), with(labels, digests.labels.as_ref())));
     }
     made
+}
+
+/// The saved apprentices with their digests, and who begins with them.
+fn begins_made_with(setting: &Setting) -> Vec<(String, String)> {
+    let crawlers = setting.spec.crawlers.iter();
+    let begins = crawlers.filter_map(|crawler| {
+        let begin = setting.spec.begin_of(crawler)?;
+        let words = format!(
+            "{}, SHA-1 {}, carried {}",
+            begin.file_name(),
+            begin.digest,
+            begin.told.carry.name()
+        );
+        Some((format!("{} begins with", crawler.name()), words))
+    });
+    begins.collect()
 }
 
 /// The program, the command and the day, and what else there is.

@@ -1,14 +1,17 @@
 //! The file of an experiment, field by field.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::wrong::Wrong;
 use super::{BenchFiles, Experiment, GraphFiles, Subject, settings, usual_reference};
-use crate::lab::contest::{Keywords, SEEDS_A_SET};
+use crate::apprentice::Carry;
+use crate::lab::begin::{Begin, Begun, NAME_MOST};
+use crate::lab::contest::{ContestSpec, Keywords, SEEDS_A_SET};
 use crate::lab::crawler::Crawler;
 use crate::lab::graph::{GraphContest, GraphCrawler};
 use crate::proto::v1;
@@ -38,7 +41,7 @@ pub(super) struct File {
     graph: Option<Spanned<GraphFiles>>,
     pub(super) topics: Option<Vec<String>>,
     pub(super) without: Option<Vec<String>>,
-    crawlers: Option<Vec<Spanned<String>>>,
+    crawlers: Option<Vec<Spanned<CrawlerName>>>,
     keywords: Option<Spanned<String>>,
     pub(super) starts: Option<Vec<Spanned<StartName>>>,
     start_pages: Option<Spanned<u64>>,
@@ -68,19 +71,43 @@ pub(super) enum StartName {
     Urls(Vec<String>),
 }
 
+/// The name of a crawler, or one that begins with a saved apprentice.
+#[derive(Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a crawler, or { crawler = NAME, apprentice = FILE } with `carry` and `name` if need be"
+)]
+pub(super) enum CrawlerName {
+    Plain(String),
+    Begun(BegunName),
+}
+
+/// A crawler with a saved apprentice.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BegunName {
+    crawler: String,
+    apprentice: PathBuf,
+    #[serde(default)]
+    carry: String,
+    name: Option<String>,
+}
+
 /// A file with its text, so that a line can be named.
 pub(super) struct Given<'a> {
     text: &'a str,
+    /// Paths in it are relative to this.
+    folder: &'a Path,
     pub(super) file: File,
 }
 
 /// Reads `text`; paths are relative to `folder`.
 pub(super) fn read(text: &str, folder: &Path, stem: &str) -> Result<Experiment, Wrong> {
     let file = toml::from_str(text).map_err(|error| Wrong::of_toml(text, &error))?;
-    let given = Given { text, file };
+    let given = Given { text, folder, file };
     let on = match (&given.file.world, &given.file.graph) {
-        (Some(world), None) => archive(&given, world, folder)?,
-        (None, Some(graph)) => graphs(&given, graph, folder)?,
+        (Some(world), None) => archive(&given, world)?,
+        (None, Some(graph)) => graphs(&given, graph)?,
         (Some(_), Some(graph)) => {
             let problem = "an experiment is made on a [world] or on a [graph], not on both";
             return Err(given.wrong(&graph.span(), "graph", problem.to_owned()));
@@ -100,11 +127,8 @@ pub(super) fn read(text: &str, folder: &Path, stem: &str) -> Result<Experiment, 
     })
 }
 
-fn archive(
-    given: &Given<'_>,
-    world: &Spanned<BenchFiles>,
-    folder: &Path,
-) -> Result<Subject, Wrong> {
+fn archive(given: &Given<'_>, world: &Spanned<BenchFiles>) -> Result<Subject, Wrong> {
+    let folder = given.folder;
     let wrong = |problem: &str| Err(given.wrong(&world.span(), "world", problem.to_owned()));
     let mut files = world.get_ref().clone();
     if files.archive.is_empty() {
@@ -126,6 +150,7 @@ fn archive(
         if beside.exists() { beside } else { path }
     });
     let spec = settings::common(given)?;
+    given.check_begins(&spec)?;
     let names: Vec<String> = spec
         .crawlers
         .iter()
@@ -138,8 +163,8 @@ fn archive(
     })
 }
 
-fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Result<Subject, Wrong> {
-    let file = &given.file;
+fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>) -> Result<Subject, Wrong> {
+    let (file, folder) = (&given.file, given.folder);
     let idle = [
         ("topics", file.topics.is_some()),
         ("without", file.without.is_some()),
@@ -167,10 +192,15 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
     for path in files.archive.iter_mut().chain(tables.into_iter().flatten()) {
         *path = folder.join(&path);
     }
-    let mut crawlers = Vec::new();
-    for name in given.crawler_names()? {
-        let crawler = GraphCrawler::parse(name.get_ref());
-        crawlers.push(crawler.map_err(|words| given.wrong(&name.span(), "crawlers", words))?);
+    let mut crawlers: Vec<GraphCrawler> = Vec::new();
+    for told in given.crawler_names()? {
+        let crawler = match told.get_ref() {
+            CrawlerName::Plain(name) => GraphCrawler::parse(name),
+            CrawlerName::Begun(_) => Err("no crawler of a graph has an apprentice".to_owned()),
+        };
+        let crawler =
+            crawler.and_then(|crawler| new_among(crawler, &crawlers, |one| one.label().to_owned()));
+        crawlers.push(crawler.map_err(|words| given.wrong(&told.span(), "crawlers", words))?);
     }
     let names: Vec<String> = crawlers.iter().map(|one| one.label().to_owned()).collect();
     let seeds = given.number(file.start_pages.as_ref(), "start_pages", 1, 100_000)?;
@@ -190,6 +220,15 @@ fn graphs(given: &Given<'_>, graph: &Spanned<GraphFiles>, folder: &Path) -> Resu
             workers: 1,
         },
     })
+}
+
+/// `one`, if none of `others` has its name.
+fn new_among<T>(one: T, others: &[T], name: impl Fn(&T) -> String) -> Result<T, String> {
+    let own = name(&one);
+    if others.iter().any(|other| name(other) == own) {
+        return Err(format!("`{own}` stands there twice"));
+    }
+    Ok(one)
 }
 
 impl Given<'_> {
@@ -259,22 +298,68 @@ impl Given<'_> {
         Ok(told.unwrap_or(1))
     }
 
-    fn crawler_names(&self) -> Result<Vec<&Spanned<String>>, Wrong> {
+    fn crawler_names(&self) -> Result<Vec<&Spanned<CrawlerName>>, Wrong> {
         let names = self.file.crawlers.iter().flatten();
-        let names: Vec<&Spanned<String>> = names.collect();
-        for (at, name) in names.iter().enumerate() {
-            let mut before = names.iter().take(at);
-            if before.any(|one| one.get_ref() == name.get_ref()) {
-                let problem = format!("`{}` stands there twice", name.get_ref());
-                return Err(self.wrong(&name.span(), "crawlers", problem));
-            }
-        }
-        self.needed(Some(names), "crawlers", "name at least one crawler")
+        self.needed(
+            Some(names.collect()),
+            "crawlers",
+            "name at least one crawler",
+        )
     }
 
     pub(super) fn crawlers(&self) -> Result<Vec<Crawler>, Wrong> {
-        let names = self.crawler_names()?.into_iter();
-        names.map(|name| self.crawler(name, "crawlers")).collect()
+        let mut crawlers: Vec<Crawler> = Vec::new();
+        for told in self.crawler_names()? {
+            let crawler = match told.get_ref() {
+                CrawlerName::Plain(name) => Crawler::from_name(name),
+                CrawlerName::Begun(begun) => self.begun(begun),
+            };
+            let crawler = crawler
+                .and_then(|crawler| new_among(crawler, &crawlers, |one| one.name().into_owned()));
+            crawlers.push(crawler.map_err(|words| self.wrong(&told.span(), "crawlers", words))?);
+        }
+        Ok(crawlers)
+    }
+
+    /// A crawler that begins with a saved apprentice, as it is written.
+    fn begun(&self, told: &BegunName) -> Result<Crawler, String> {
+        let crawler = Crawler::from_name(&told.crawler)?;
+        let names = Carry::ALL.map(Carry::name);
+        let carry = Carry::from_name(&told.carry).ok_or_else(|| {
+            let unknown = crate::text::unknown_name(&told.carry, &names);
+            format!("carry: no way to carry {unknown}")
+        })?;
+        let begin = Begin::open(&self.folder.join(&told.apprentice), carry);
+        let begin = begin.map_err(|error| format!("apprentice: {error}"))?;
+        let stem = told.apprentice.file_stem().unwrap_or_default();
+        let usual = || format!("{} from {}", crawler.name(), stem.to_string_lossy());
+        let name = told.name.clone().unwrap_or_else(usual);
+        let letters = name.chars().count();
+        if name.trim().is_empty() || letters > NAME_MOST || name.chars().any(char::is_control) {
+            return Err(format!(
+                "name: {name:?} is no name; give a word or a few, {NAME_MOST} letters at most"
+            ));
+        }
+        Ok(Crawler::Begun(Arc::new(Begun {
+            name,
+            crawler,
+            begin: Arc::new(begin),
+        })))
+    }
+
+    /// Whether each crawler can begin with what it is to begin with.
+    fn check_begins(&self, spec: &ContestSpec) -> Result<(), Wrong> {
+        for (told, crawler) in self.crawler_names()?.into_iter().zip(&spec.crawlers) {
+            spec.check_begin(crawler).map_err(|error| {
+                // The words of `crawl start` in those of a file.
+                let words = error.to_string();
+                let words = words.replace("--carry topic-free", "carry = \"topic-free\"");
+                let flags = "--d-max, --features and --without-features";
+                let words = words.replace(flags, "what [apprentice] says of features");
+                self.wrong(&told.span(), "crawlers", format!("apprentice: {words}"))
+            })?;
+        }
+        Ok(())
     }
 
     pub(super) fn within(&self) -> Result<Option<Crawler>, Wrong> {

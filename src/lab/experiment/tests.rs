@@ -149,6 +149,38 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
             "line 8: graph: an experiment is made on a [world] or on a [graph]",
         ),
         ("x = [".to_owned(), "near.toml, line 1"),
+        (
+            WORLD.replace("'best-n-first:16'", "'best-n-first:16+buffer:64'"),
+            "line 3: crawlers: `best-n-first:16+buffer:64`: `64` is no bound on what waits; the N of \
+             CRAWLER+buffer:N is 100 to",
+        ),
+        (
+            WORLD.replace("'baseline'", "{ crawler = 'auto', apprentice = 'gone' }"),
+            "line 3: crawlers: apprentice: dir/gone",
+        ),
+        (
+            WORLD.replace(
+                "'baseline'",
+                "{ crawler = 'auto', apprentice = 'gone', carry = 'half' }",
+            ),
+            "line 3: crawlers: carry: no way to carry `half`",
+        ),
+        (
+            WORLD.replace("'baseline'", "{ crawler = 'atuo', apprentice = 'gone' }"),
+            "line 3: crawlers: no crawler `atuo`; did you mean `auto`?",
+        ),
+        (
+            WORLD.replace("'baseline'", "{ crawler = 'auto' }"),
+            "expected the name of a crawler, or { crawler = NAME, apprentice = FILE }",
+        ),
+        (
+            told("apprentice = 'x.apprentice'"),
+            "line 2: apprentice: invalid type: string \"x.apprentice\", expected",
+        ),
+        (
+            "crawlers = ['bfs', 'bfs']\n[graph]\ngenerate = [1]".to_owned(),
+            "line 1: crawlers: `bfs` stands there twice",
+        ),
     ] {
         let problem = read(&text).unwrap_err();
         assert!(problem.contains(expected), "{problem:?} lacks {expected:?}");

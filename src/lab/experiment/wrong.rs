@@ -57,10 +57,14 @@ impl Wrong {
             .and_then(|line| line.split_once('='))
             .map(|(key, _)| key.trim());
         let field = match key {
-            Some(key) if !key.is_empty() && !error.message().contains(key) => key,
+            Some(key) if !key.is_empty() && !error.message().contains(&format!("`{key}`")) => key,
             _ => "TOML",
         };
-        Self::at(text, &span, field, error.message().replace('\n', " "))
+        let mut problem = error.message().replace('\n', " ");
+        if field == "apprentice" && problem.contains("invalid type: string") {
+            problem += "; a saved one stands with its crawler, as in crawlers = [{ crawler = \"auto\", apprentice = \"FILE\" }]";
+        }
+        Self::at(text, &span, field, problem)
     }
 
     pub(super) fn of(self, path: &Path) -> ExperimentError {

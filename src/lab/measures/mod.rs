@@ -1,10 +1,11 @@
 //! What is read off the crawls of a contest, topic by topic and over all of them: loss, harvest and its
-//! area, the share of the gap to the oracle, the score normalised by the oracle, targets found, time, and
-//! crawlers in pairs.
+//! area, the share of the gap to the oracle, the score normalised by the oracle, targets found, fetches that
+//! the archive lacks, time, what the apprentices predicted, and crawlers in pairs.
 //!
 //! Losses are those by the labels where there are any, else by the critic. A crawl that ended before n has
 //! no loss at n and takes no part there, but what it found counts in scores, which are sums.
 
+mod learners;
 mod paired;
 mod tables;
 
@@ -14,6 +15,7 @@ use super::replay::Entry;
 use super::report::MeanOf;
 use crate::clock::chance;
 
+pub use learners::OfLearner;
 pub(in crate::lab) use paired::TIE_WITHIN;
 pub use paired::{Interval, Paired, paired};
 pub use tables::write;
@@ -50,6 +52,8 @@ pub struct OfTopic {
     pub by_oracle: Option<f64>,
     /// The mean share of the targets that were found, where crawls have targets.
     pub target_recall: Option<f64>,
+    /// The mean share of the fetches for which the archive has nothing, which count as lost (open world).
+    pub missing: Option<f64>,
 }
 
 /// One crawler over all topics, after n fetches.
@@ -73,6 +77,8 @@ pub struct Overall {
     pub global_score: Option<f64>,
     /// The mean over topics of the share of targets found.
     pub target_recall: Option<f64>,
+    /// The mean over topics of the share of fetches for which the archive has nothing.
+    pub missing: Option<f64>,
 }
 
 /// One crawler against another after n fetches, by loss.
@@ -111,6 +117,8 @@ pub struct Measures {
     pub overall: Vec<Overall>,
     /// Every crawler against every other.
     pub duels: Vec<Duel>,
+    /// How well the apprentices predicted.
+    pub learners: Vec<OfLearner>,
 }
 
 impl Measures {
@@ -122,6 +130,7 @@ impl Measures {
             topics: Vec::new(),
             overall: Vec::new(),
             duels: Vec::new(),
+            learners: learners::of_learners(&crawls),
         };
         for n in points {
             for topic in &crawls.topics {
@@ -209,6 +218,9 @@ impl<'a> Crawls<'a> {
         let losses: Vec<f64> = points.iter().map(|point| point.loss).collect();
         let reached = group.iter().filter(|entry| entry.curve().n() >= n);
         let areas = reached.clone().map(|entry| entry.curve().harvest_area(n));
+        let missing = reached
+            .clone()
+            .map(|entry| entry.missing(n) as f64 / n.max(1) as f64);
         let relevant = reached.map(|entry| entry.curve().relevant_of_first(n) as f64);
         let recalls = group.iter().filter_map(|entry| entry.target_recall(n));
         OfTopic {
@@ -225,6 +237,7 @@ impl<'a> Crawls<'a> {
                 .map(|(gained, room)| gained / room),
             by_oracle: self.by_oracle(topic, crawler, n),
             target_recall: mean(recalls),
+            missing: mean(missing),
         }
     }
 
@@ -274,7 +287,8 @@ impl<'a> Crawls<'a> {
             gap_share: (room > 0.0).then(|| gained / room),
             topics_with_room: gaps.len(),
             global_score: mean(logs).map(f64::exp),
-            target_recall: mean(mine.filter_map(|row| row.target_recall)),
+            target_recall: mean(mine.clone().filter_map(|row| row.target_recall)),
+            missing: mean(mine.filter_map(|row| row.missing)),
         }
     }
 

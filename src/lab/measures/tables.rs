@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Measures, OfTopic, Overall, Pace};
 use crate::lab::report::ReportError;
 
-/// Writes `measures.csv`, `paired.csv` and `measures.json` into `dir`, and `timing.csv`, the one file that
+/// Writes `measures.csv`, `paired.csv`, `learners.csv` and `measures.json` into `dir`, and `timing.csv`, the one file that
 /// differs from run to run.
 ///
 /// # Errors
@@ -19,6 +19,7 @@ pub fn write(dir: &Path, measures: &Measures, paces: &[Pace]) -> Result<(), Repo
     };
     file("measures.csv", &|path| write_measures(path, measures))?;
     file("paired.csv", &|path| write_duels(path, measures))?;
+    file("learners.csv", &|path| write_learners(path, measures))?;
     file("measures.json", &|path| {
         let text = serde_json::to_string_pretty(measures)?;
         fs::write(path, text + "\n")
@@ -50,6 +51,7 @@ fn write_measures(path: &Path, measures: &Measures) -> io::Result<()> {
         "gap_share",
         "score_by_oracle",
         "target_recall",
+        "missing",
     ])?;
     for row in &measures.topics {
         csv.write_record(of_topic(row))?;
@@ -60,7 +62,7 @@ fn write_measures(path: &Path, measures: &Measures) -> io::Result<()> {
     csv.flush()
 }
 
-fn of_topic(row: &OfTopic) -> [String; 13] {
+fn of_topic(row: &OfTopic) -> [String; 14] {
     [
         row.topic.clone(),
         row.crawler.clone(),
@@ -75,11 +77,12 @@ fn of_topic(row: &OfTopic) -> [String; 13] {
         number(row.gap_share),
         number(row.by_oracle),
         number(row.target_recall),
+        number(row.missing),
     ]
 }
 
 /// The rows over all topics have `*` for a topic.
-fn overall(row: &Overall) -> [String; 13] {
+fn overall(row: &Overall) -> [String; 14] {
     [
         "*".to_owned(),
         row.crawler.clone(),
@@ -94,6 +97,7 @@ fn overall(row: &Overall) -> [String; 13] {
         number(row.gap_share),
         number(row.global_score),
         number(row.target_recall),
+        number(row.missing),
     ]
 }
 
@@ -132,6 +136,37 @@ fn write_duels(path: &Path, measures: &Measures) -> io::Result<()> {
             found.wins.to_string(),
             found.ties.to_string(),
             found.losses.to_string(),
+        ])?;
+    }
+    csv.flush()
+}
+
+fn write_learners(path: &Path, measures: &Measures) -> io::Result<()> {
+    let mut csv = csv::Writer::from_path(path)?;
+    csv.write_record([
+        "topic",
+        "crawler",
+        "learner",
+        "followed",
+        "instances",
+        "log_loss",
+        "log_loss_lately",
+        "auc",
+        "auc_within_page",
+        "calibration_error",
+    ])?;
+    for row in &measures.learners {
+        csv.write_record([
+            row.topic.clone(),
+            row.crawler.clone(),
+            row.learner.clone(),
+            number(Some(row.followed)),
+            format!("{:.1}", row.instances),
+            number(Some(row.log_loss)),
+            number(Some(row.log_loss_lately)),
+            number(row.auc),
+            number(row.auc_within_page),
+            number(Some(row.calibration_error)),
         ])?;
     }
     csv.flush()

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::apprentice::{LearnerFigures, LearnerReport};
 use crate::crawl::Learned;
 use crate::lab::crawler::Crawler;
 use crate::lab::replay::Fetched;
@@ -14,6 +15,7 @@ fn crawl(crawler: &str, topic: &str, seed_set: u32, relevances: &[f32]) -> Entry
         is_example: false,
         is_elsewhere: false,
         is_copy: false,
+        is_missing: id % 4 == 3,
     });
     Entry {
         crawler: Crawler::from_name(crawler).unwrap(),
@@ -134,12 +136,55 @@ fn the_files_have_a_row_for_each_place_and_say_nothing_where_nothing_is_known() 
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 1 + 3 + 3);
     assert!(lines[1].starts_with("\"a, b\",baseline,50,1,40.0000,40.0000,40.0000,0.2000,"));
-    assert_eq!(lines[3], "\"a, b\",baseline,200,0,,,,,,,,,0.5000");
+    assert_eq!(lines[3], "\"a, b\",baseline,200,0,,,,,,,,,0.5000,");
+    // Every fourth fetch is of a page that the archive lacks.
+    assert!(lines[2].ends_with(",0.5000,0.2500"), "{}", lines[2]);
     assert!(lines[4].starts_with("*,baseline,50,,40.0000,"));
     let json = std::fs::read_to_string(dir.path().join("measures.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["topics"][2]["loss"], serde_json::Value::Null);
-    for name in ["paired.csv", "timing.csv"] {
+    for name in ["paired.csv", "timing.csv", "learners.csv"] {
         assert!(dir.path().join(name).exists(), "{name}");
     }
+}
+
+#[test]
+fn what_learners_said_is_the_mean_over_seed_sets_and_topics() {
+    let figures = |instances, log_loss, auc| LearnerFigures {
+        instances,
+        log_loss,
+        log_loss_lately: log_loss,
+        auc,
+        auc_within_page: None,
+        calibration_error: 0.25,
+    };
+    let mut entries = entries();
+    let crawls = [
+        ("a", 0, figures(10, 0.2, Some(0.8)), true),
+        ("a", 1, figures(20, 0.4, None), false),
+        ("b", 0, figures(40, 0.7, Some(0.6)), false),
+    ];
+    for (topic, seed_set, figures, is_followed) in crawls {
+        let is_it = |entry: &&mut Entry| {
+            entry.crawler.name() == "ftrl" && entry.topic == topic && entry.seed_set == seed_set
+        };
+        let entry = entries.iter_mut().find(is_it).unwrap();
+        entry.learned.learners = vec![LearnerReport {
+            name: "ftrl",
+            is_followed,
+            figures,
+        }];
+    }
+    let rows = Measures::of(&entries, &[100], "baseline", 0).learners;
+    let topics: Vec<&str> = rows.iter().map(|row| row.topic.as_str()).collect();
+    assert_eq!(topics, ["a", "b", "*"]);
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}");
+    near(rows[0].followed, 0.5);
+    near(rows[0].instances, 15.0);
+    near(rows[0].log_loss, 0.3);
+    assert_eq!(rows[0].auc, Some(0.8));
+    near(rows[2].instances, 27.5);
+    near(rows[2].log_loss, 0.5);
+    near(rows[2].auc.unwrap(), 0.7);
+    assert_eq!(rows[2].auc_within_page, None);
 }

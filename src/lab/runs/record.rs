@@ -16,6 +16,7 @@ use crate::url::UrlId;
 const IS_EXAMPLE: u8 = 1;
 const IS_ELSEWHERE: u8 = 2;
 const IS_COPY: u8 = 4;
+const IS_MISSING: u8 = 8;
 
 /// See the module.
 #[derive(Serialize, Deserialize)]
@@ -66,6 +67,9 @@ impl Exact {
 }
 
 impl RunRecord {
+    /// A record of another version says less, or says it otherwise, and is not taken.
+    pub(in crate::lab) const VERSION: u32 = 2;
+
     /// What is to be kept of `entry`.
     pub(in crate::lab) fn of(entry: &Entry) -> Self {
         let learned = &entry.learned;
@@ -108,6 +112,7 @@ impl RunRecord {
             is_example: flags & IS_EXAMPLE != 0,
             is_elsewhere: flags & IS_ELSEWHERE != 0,
             is_copy: flags & IS_COPY != 0,
+            is_missing: flags & IS_MISSING != 0,
         });
         let learners = self.learners.iter().map(LearnerRecord::report);
         let learned = Learned {
@@ -121,7 +126,7 @@ impl RunRecord {
             }),
         };
         fits.then(|| Entry {
-            crawler: job.crawler,
+            crawler: job.crawler.clone(),
             topic: job.topic.clone(),
             seed_set: job.seed_set,
             seeds: job.seeds.clone(),
@@ -141,6 +146,7 @@ fn flags_of(one: &Fetched) -> u8 {
     flag(one.is_example, IS_EXAMPLE)
         | flag(one.is_elsewhere, IS_ELSEWHERE)
         | flag(one.is_copy, IS_COPY)
+        | flag(one.is_missing, IS_MISSING)
 }
 
 fn relevances(curve: &LossCurve) -> String {

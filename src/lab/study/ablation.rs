@@ -11,7 +11,7 @@ pub(super) fn study(
     spec: &StudySpec,
     steps: Steps<'_>,
 ) -> Result<Finding, StudyError> {
-    let [_, second] = spec.contest.crawlers[..] else {
+    let [_, second] = &spec.contest.crawlers[..] else {
         return Err(StudyError::TwoCrawlers);
     };
     let Some(features) = second.order().features() else {
@@ -25,7 +25,7 @@ pub(super) fn study(
         is_told && !told.without.iter().any(|name| name == group)
     });
     let whole = ContestSpec {
-        crawlers: vec![second],
+        crawlers: vec![second.clone()],
         ..spec.contest.clone()
     };
     let crawls = whole.topics.len() as u64 * u64::from(whole.seed_sets);

@@ -14,15 +14,15 @@ pub(super) fn study(
     spec: &StudySpec,
     steps: Steps<'_>,
 ) -> Result<Finding, StudyError> {
-    let [first, second] = spec.contest.crawlers[..] else {
+    let [first, second] = &spec.contest.crawlers[..] else {
         return Err(StudyError::TwoCrawlers);
     };
     let (topics, sets) = (spec.contest.topics.len() as u64, spec.contest.seed_sets);
     let total = topics * u64::from(sets) * 3;
     let free = contest(world, &spec.contest, &|done| steps(done, total))?;
     let fenced = ContestSpec {
-        crawlers: vec![second],
-        within: Some(first),
+        crawlers: vec![second.clone()],
+        within: Some(first.clone()),
         ..spec.contest.clone()
     };
     let done_before = free.len() as u64;

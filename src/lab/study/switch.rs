@@ -135,7 +135,7 @@ pub(super) fn study(
     spec: &StudySpec,
     steps: Steps<'_>,
 ) -> Result<Finding, StudyError> {
-    let [first, second] = spec.contest.crawlers[..] else {
+    let [first, second] = &spec.contest.crawlers[..] else {
         return Err(StudyError::TwoCrawlers);
     };
     if second.order().features().is_none() {
