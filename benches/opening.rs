@@ -14,6 +14,8 @@
     reason = "a benchmark prints its figures, and one that cannot go on fails by panicking"
 )]
 
+#[path = "web/processor.rs"]
+mod processor;
 mod web;
 
 use std::path::Path;
@@ -35,6 +37,7 @@ use apprentice::page::{Link, LinkContext, LinkElement, Page};
 use apprentice::proto::v1;
 use apprentice::store::StoreOptions;
 use apprentice::url::CanonicalUrl;
+use processor::processor;
 use prost::Message;
 use web::{Web, mixed};
 
@@ -238,15 +241,6 @@ fn resident_mb() -> u64 {
     kib.unwrap_or_default() / 1_000
 }
 
-/// Processor time of this process, where the system tells it: on a busy machine it says more than the clock.
-fn processor() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = fields.split_whitespace().skip(11).take(2);
-    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-    Duration::from_millis(ticks * 10)
-}
-
 fn measure(pages: u64) {
     let folder = tempfile::tempdir().unwrap();
     let clock = SystemClock::new();
@@ -281,7 +275,7 @@ fn measure(pages: u64) {
 
 /// A crawl with an apprentice, opened with and without what that had learned.
 fn measure_learned(pages: u64) {
-    let web = Web {
+    let shape = Web {
         links: NEW + 1,
         new: NEW,
         words_a_link: u64::from(WORDS) / NEW,
@@ -301,8 +295,8 @@ fn measure_learned(pages: u64) {
         .build()
         .unwrap();
     let store = open();
-    web.begin(&store, pages / 20 * 19, clock.now());
-    let parts = web.parts(&store, Pace::Live, Some(learned.clone()));
+    shape.begin(&store, pages / 20 * 19, clock.now());
+    let parts = web::parts(Arc::new(shape), &store, Pace::Live, Some(learned.clone()));
     let (engine, handle) = Engine::open(parts).unwrap();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| runtime.block_on(engine.run()));
@@ -330,7 +324,8 @@ fn measure_learned(pages: u64) {
     println!("{pages} pages with an apprentice; what it has learned takes {size} bytes");
     for (with, file) in [("with it", Some(learned)), ("by its log alone", None)] {
         let (began, worked) = (clock.now(), processor());
-        let (_engine, _handle) = Engine::open(web.parts(&open(), Pace::Live, file)).unwrap();
+        let (_engine, _handle) =
+            Engine::open(web::parts(Arc::new(shape), &open(), Pace::Live, file)).unwrap();
         println!(
             "  {with} the crawl opened in {} ms ({:.2?} of processor time)",
             clock.now().0 - began.0,

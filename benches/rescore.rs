@@ -111,7 +111,8 @@ fn measure(pages: u64) {
     {
         let store = open();
         WEB.begin(&store, pages, clock.now());
-        let (engine, _handle) = Engine::open(WEB.parts(&store, Pace::Replay, None)).unwrap();
+        let (engine, _handle) =
+            Engine::open(web::parts(Arc::new(WEB), &store, Pace::Replay, None)).unwrap();
         let began = clock.now().0;
         runtime.block_on(engine.run()).unwrap();
         println!("{pages} pages crawled in {} ms", clock.now().0 - began);
@@ -119,7 +120,8 @@ fn measure(pages: u64) {
     let store = open();
     assert!(store.durable() > Seq(pages));
     let began = clock.now().0;
-    let (engine, handle) = Engine::open(WEB.parts(&store, Pace::Live, None)).unwrap();
+    let (engine, handle) =
+        Engine::open(web::parts(Arc::new(WEB), &store, Pace::Live, None)).unwrap();
     println!("opened in {} ms", clock.now().0 - began);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| runtime.block_on(engine.run()));

@@ -92,31 +92,31 @@ impl Web {
             at,
         }));
     }
+}
 
-    /// What an engine that crawls it is made of.
-    pub(crate) fn parts(
-        self,
-        store: &Arc<SledStore>,
-        pace: Pace,
-        learned: Option<LearnedFile>,
-    ) -> EngineParts<Self, SystemClock> {
-        EngineParts {
-            source: Arc::new(self),
-            clock: SystemClock::new(),
-            judge: Judge::Near(Arc::new(Words(vec!["all".to_owned()]))),
-            store: Arc::clone(store) as Arc<dyn FrontierStore>,
-            calendar: HostCalendar::default(),
-            robots: RobotsPolicy::Ignore,
-            pace,
-            world: None,
-            parsers: 1,
-            guard_note: String::new(),
-            needs_contact: false,
-            scorer: None,
-            start: None,
-            learned,
-            opening: Arc::default(),
-        }
+/// What an engine that crawls such a web is made of.
+pub(crate) fn parts<S>(
+    source: Arc<S>,
+    store: &Arc<SledStore>,
+    pace: Pace,
+    learned: Option<LearnedFile>,
+) -> EngineParts<S, SystemClock> {
+    EngineParts {
+        source,
+        clock: SystemClock::new(),
+        judge: Judge::Near(Arc::new(Words(vec!["all".to_owned()]))),
+        store: Arc::clone(store) as Arc<dyn FrontierStore>,
+        calendar: HostCalendar::default(),
+        robots: RobotsPolicy::Ignore,
+        pace,
+        world: None,
+        parsers: 1,
+        guard_note: String::new(),
+        needs_contact: false,
+        scorer: None,
+        start: None,
+        learned,
+        opening: Arc::default(),
     }
 }
 

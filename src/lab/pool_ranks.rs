@@ -178,15 +178,15 @@ fn over_all(spec: &ContestSpec, rows: &[PoolRanks]) -> Vec<PoolRanks> {
         for row in rows.iter().filter(|row| row.crawler == *name) {
             found.entry(row.n).or_default().push(row);
         }
-        means.extend(found.into_iter().map(|(n, rows)| match rows[..] {
-            [only] => PoolRanks {
-                topic: "*".to_owned(),
-                ..only.clone()
-            },
-            _ => {
-                let values = rows.iter().map(|row| row.means());
-                row("*", &name, n, &values.collect::<Vec<_>>())
+        means.extend(found.into_iter().map(|(n, rows)| {
+            if let [only] = rows[..] {
+                return PoolRanks {
+                    topic: "*".to_owned(),
+                    ..only.clone()
+                };
             }
+            let values = rows.iter().map(|row| row.means());
+            row("*", &name, n, &values.collect::<Vec<_>>())
         }));
     }
     means

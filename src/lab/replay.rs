@@ -53,6 +53,10 @@ pub struct Entry {
 }
 
 /// One fetch that counts.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact by itself, and all of them may hold"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// What.

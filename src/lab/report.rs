@@ -164,7 +164,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     };
     let start: serde_json::Value = start;
     let mut json = serde_json::json!({
-        "crawlers": spec.crawlers.iter().map(|order| order.name()).collect::<Vec<_>>(),
+        "crawlers": spec.crawlers.iter().map(Crawler::name).collect::<Vec<_>>(),
         "apprentice": spec.apprentice,
         "topics": spec.topics,
         "budget": spec.budget,
@@ -184,7 +184,7 @@ fn spec_json(spec: &ContestSpec, sources: &Sources) -> serde_json::Value {
     if !begins.is_empty() {
         json["begin"] = begins.into();
     }
-    if spec.crawlers.iter().any(|crawler| crawler.needs_words()) {
+    if spec.crawlers.iter().any(Crawler::needs_words) {
         json["keywords"] = spec.keywords.name().into();
     }
     json

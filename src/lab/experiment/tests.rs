@@ -150,6 +150,29 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
         ),
         ("x = [".to_owned(), "near.toml, line 1"),
         (
+            told("apprentice = 'x.apprentice'"),
+            "line 2: apprentice: invalid type: string \"x.apprentice\", expected",
+        ),
+        (
+            "crawlers = ['bfs', 'bfs']\n[graph]\ngenerate = [1]".to_owned(),
+            "line 1: crawlers: `bfs` stands there twice",
+        ),
+    ] {
+        assert_told(&text, expected);
+    }
+}
+
+fn assert_told(text: &str, expected: &str) {
+    let problem = read(text).unwrap_err();
+    assert!(problem.contains(expected), "{problem:?} lacks {expected:?}");
+    assert!(problem.starts_with("dir/near.toml, line "), "{problem}");
+    assert_eq!(problem.lines().count(), 1, "{problem}");
+}
+
+#[test]
+fn a_crawler_that_cannot_be_is_named_and_why() {
+    for (text, expected) in [
+        (
             WORLD.replace("'best-n-first:16'", "'best-n-first:16+buffer:64'"),
             "line 3: crawlers: `best-n-first:16+buffer:64`: `64` is no bound on what waits; the N of \
              CRAWLER+buffer:N is 100 to",
@@ -173,19 +196,8 @@ fn what_is_wrong_is_named_with_line_and_field_and_what_would_be_right() {
             WORLD.replace("'baseline'", "{ crawler = 'auto' }"),
             "expected the name of a crawler, or { crawler = NAME, apprentice = FILE }",
         ),
-        (
-            told("apprentice = 'x.apprentice'"),
-            "line 2: apprentice: invalid type: string \"x.apprentice\", expected",
-        ),
-        (
-            "crawlers = ['bfs', 'bfs']\n[graph]\ngenerate = [1]".to_owned(),
-            "line 1: crawlers: `bfs` stands there twice",
-        ),
     ] {
-        let problem = read(&text).unwrap_err();
-        assert!(problem.contains(expected), "{problem:?} lacks {expected:?}");
-        assert!(problem.starts_with("dir/near.toml, line "), "{problem}");
-        assert_eq!(problem.lines().count(), 1, "{problem}");
+        assert_told(&text, expected);
     }
 }
 

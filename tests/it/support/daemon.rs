@@ -207,10 +207,11 @@ impl Home {
     pub(crate) async fn daemon(&self, args: &[&str]) -> Daemon {
         let mut daemon = self.spawn(args);
         daemon.serving().await;
+        daemon.opened().await;
         daemon
     }
 
-    /// Starts a daemon behind the archive proxy of `web`, and waits until it serves.
+    /// Starts a daemon behind the archive proxy of `web`, and waits until it serves all its crawls.
     pub(crate) async fn daemon_on(&self, web: &Web) -> Daemon {
         self.daemon(&["--archive-proxy", &web.proxy]).await
     }
@@ -338,6 +339,18 @@ impl Daemon {
         connect(&Address::Socket(self.socket.clone()))
             .await
             .unwrap()
+    }
+
+    /// Waits until no crawl is being opened: on a busy machine that may be some time after it serves.
+    async fn opened(&self) {
+        let mut client = self.client().await;
+        eventually("its crawls are open", async || {
+            let request = v1::ListCrawlsRequest::default();
+            let crawls = client.list_crawls(request).await.ok()?.into_inner().crawls;
+            let is_opening = |crawl: &v1::Crawl| crawl.state() == v1::CrawlState::Opening;
+            (!crawls.iter().any(is_opening)).then_some(())
+        })
+        .await;
     }
 
     /// A client of a daemon that was not waited for and sees its data directory under another name.
