@@ -84,6 +84,7 @@ impl CrawlFolder {
     /// Opens the folder of an existing crawl.
     pub(super) fn open(folder: &Path) -> Result<Self, RegistryError> {
         let store = SledStore::open(&folder.join(LOG), &StoreOptions::default())?;
+        sweep_out(folder)?;
         let spec = Spec::check(&spec_of(&store)?)?;
         let judge = match &spec.judged_by {
             JudgedBy::Critic(_) => {
@@ -313,6 +314,20 @@ fn seeds_of(
 fn beside(folder: &Path, suffix: &str) -> PathBuf {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     folder.with_file_name(format!(".{name}.{suffix}"))
+}
+
+/// Removes what a kill has left of files that were being written beside what they were to replace: each would
+/// stay for good, some of them tens of MB.
+fn sweep_out(folder: &Path) -> Result<(), RegistryError> {
+    for entry in fs::read_dir(folder).map_err(|error| io(folder, error))? {
+        let entry = entry.map_err(|error| io(folder, error))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&format!("{LEARNED}.")) && name.ends_with(".new") {
+            fs::remove_file(entry.path()).map_err(|error| io(&entry.path(), error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The size of a crawl's log, about; 0 if it cannot be looked at, which its opening will tell.

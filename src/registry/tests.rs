@@ -96,6 +96,9 @@ async fn a_registry_that_is_closed_while_it_opens_leaves_its_crawls_whole() {
     let registry = registry_with_a_crawl(root.path()).await;
     registry.shutdown().await;
     drop(registry);
+    // As a kill leaves what was being written.
+    let torn = root.path().join("crawls/crawl/learned.77.new");
+    std::fs::write(&torn, "half").unwrap();
     let shared = Shared {
         source: Arc::new(ScriptedSource::new()),
         clock: SimulatedClock::starting_at(Timestamp(1_000)),
@@ -106,6 +109,7 @@ async fn a_registry_that_is_closed_while_it_opens_leaves_its_crawls_whole() {
     let registry = Registry::open(dir, shared).await.unwrap();
     let crawl = registry.status("crawl").await.unwrap();
     assert_ne!(crawl.state, v1::CrawlState::Opening as i32);
+    assert!(!torn.exists());
     // As when the daemon is told to stop before this one's turn has come.
     let stopped = Arc::new(Opening::default());
     stopped.stop();
