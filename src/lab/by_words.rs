@@ -143,7 +143,7 @@ pub struct SharkParams {
 }
 
 impl Default for SharkParams {
-    /// 0.5, 0.8 and 0.1, as remembered of Menczer, Pant and Srinivasan (TOIT 2004); not looked up.
+    /// 0.5, 0.8 and 0.1. The form of the score is the paper's; no source for these values was found.
     fn default() -> Self {
         Self {
             decay: 500,

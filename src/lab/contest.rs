@@ -116,10 +116,14 @@ pub enum ContestError {
     #[error(transparent)]
     Labels(#[from] LabelsError),
     /// Nobody knows the truth.
-    #[error("the oracle goes by the labels, and there are none; give --labels TABLE")]
+    #[error(
+        "the oracle goes by the labels, and there are none; give --labels TABLE (`labels` under [world] of an experiment)"
+    )]
     NoOracle,
     /// Nobody knows which pages are labelled.
-    #[error("--start labelled draws from the labels, and there are none; give --labels TABLE")]
+    #[error(
+        "labelled starts are drawn from the labels, and there are none; give --labels TABLE (`labels` under [world] of an experiment)"
+    )]
     NoLabels,
     /// A replay broke.
     #[error(transparent)]

@@ -21,7 +21,9 @@ use crate::cli::output::{complain, say};
 use crate::clock::{Clock, SystemClock};
 use crate::lab::experiment::{BenchFiles, Experiment, GraphFiles, Subject, changes};
 use crate::lab::graph::GraphContest;
-use crate::lab::{Bench, Held, PoolRanks, RunFolder, Setting, Watch, pool_ranks, run_all};
+use crate::lab::{
+    Bench, ContestError, Held, PoolRanks, RunFolder, Setting, Watch, pool_ranks, run_all,
+};
 
 /// The file that an experiment's folder was last used with.
 const LAST: &str = "experiment.toml";
@@ -103,7 +105,7 @@ impl Around<'_> {
         settings: &[Setting],
         against: &str,
     ) -> anyhow::Result<usize> {
-        let bench = bench_of(files, &SystemClock::new())?;
+        let bench = bench_of(files, &SystemClock::new()).with_context(|| self.place("archive"))?;
         let bar = bar();
         let held = run_all(
             &bench,
@@ -117,7 +119,10 @@ impl Around<'_> {
             },
         );
         bar.finish_and_clear();
-        let held = held?;
+        let held = held.map_err(|error| match field_of(&error) {
+            Some(field) => anyhow::Error::new(error).context(self.place(field)),
+            None => error.into(),
+        })?;
         let sources = sources_of(files, bench.model.version());
         let ranks = if self.experiment.has_ranks {
             self.ranks(&bench, settings, &held)?
@@ -141,6 +146,19 @@ impl Around<'_> {
             say(&render(summary))?;
         }
         Ok(held.iter().map(|held| held.missing).sum())
+    }
+
+    /// Where a field stands that something is wrong with.
+    fn place(&self, field: &str) -> String {
+        let (file, text) = (self.args.file.display(), &self.experiment.text);
+        let is_there = |line: &str| {
+            let rest = line.trim_start().strip_prefix(field);
+            rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+        };
+        match text.lines().position(is_there) {
+            Some(before) => format!("{file}, line {}: {field}", before + 1),
+            None => format!("{file}: {field}"),
+        }
     }
 
     /// The ranks in the pool of each contest; says how long they took.
@@ -197,6 +215,19 @@ impl Around<'_> {
         .hold()?;
         say(&graph::render(&summary, &contest.shown_points()))?;
         Ok(missing)
+    }
+}
+
+/// The field that such an error comes from.
+fn field_of(error: &ContestError) -> Option<&'static str> {
+    match error {
+        ContestError::Focus(_) | ContestError::Judge(_) | ContestError::Labels(_) => Some("topics"),
+        ContestError::NoSeeds { .. } | ContestError::NoLabels => Some("starts"),
+        ContestError::NoOracle | ContestError::Begin(_) => Some("crawlers"),
+        ContestError::Engine(_)
+        | ContestError::Store(_)
+        | ContestError::Spec(_)
+        | ContestError::Keep(_) => None,
     }
 }
 

@@ -133,8 +133,8 @@ fn a_wrong_experiment_is_refused_in_one_line() {
             NEAR.replace("'ftrl'", "'ftlr'"),
             "line 3: crawlers: no crawler `ftlr`",
         ),
-        (NEAR.replace("TOPIC", "nothing"), "nothing"),
-        (NEAR.replace("web.warc.gz", "no.warc.gz"), "no.warc.gz"),
+        (NEAR.replace("TOPIC", "nothing"), ", line 2: topics: "),
+        (NEAR.replace("web.warc.gz", "no.warc.gz"), ": archive: "),
     ] {
         let output = experiment(&text, &out_dir(), &[]);
         let said = words(&output);
