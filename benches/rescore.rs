@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use apprentice::booking::{CrawlState, Seq};
 use apprentice::clock::{Clock, SystemClock, Timestamp};
-use apprentice::crawl::{CrawlError, Engine, Handle, Pace};
+use apprentice::crawl::{CrawlError, Engine, Handle, LearnedFile, Pace};
 use apprentice::frontier::{FrontierStore, SledStore};
 use apprentice::proto::v1;
 use apprentice::store::StoreOptions;
@@ -107,7 +107,13 @@ fn measure(pages: u64) {
         .build()
         .unwrap();
     let clock = SystemClock::new();
-    let open = || Arc::new(SledStore::open(folder.path(), &StoreOptions::default()).unwrap());
+    let log = folder.path().join("log");
+    let open = || Arc::new(SledStore::open(&log, &StoreOptions::default()).unwrap());
+    // As the daemon has it: each retraining is written down.
+    let learned = LearnedFile {
+        path: folder.path().join("learned"),
+        every: 1_000,
+    };
     {
         let store = open();
         WEB.begin(&store, pages, clock.now());
@@ -121,7 +127,7 @@ fn measure(pages: u64) {
     assert!(store.durable() > Seq(pages));
     let began = clock.now().0;
     let (engine, handle) =
-        Engine::open(web::parts(Arc::new(WEB), &store, Pace::Live, None)).unwrap();
+        Engine::open(web::parts(Arc::new(WEB), &store, Pace::Live, Some(learned))).unwrap();
     println!("opened in {} ms", clock.now().0 - began);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| runtime.block_on(engine.run()));
