@@ -9,21 +9,20 @@ use rand::seq::SliceRandom;
 
 use super::begin::Begin;
 use super::by_words::TopicWords;
+use super::contest_error::ContestError;
 use super::crawler::Crawler;
-use super::labels::{Labels, LabelsError, TableJudge};
+use super::labels::{Labels, TableJudge};
 use super::neighbours::{Task, has_neighbours, task};
 use super::replay::{Entry, Fence, Job, replay, run_key};
-use super::runs::{RunFolder, RunFolderError, RunRecord, work};
+use super::runs::{RunFolder, RunRecord, work};
 use super::sources::Digests;
 use super::start::{Says, Start, far_seeds, labelled_seeds};
 use super::web_graph::WebGraph;
 use crate::archive::Archive;
 use crate::clock::chance;
-use crate::crawl::{EngineError, SpecError, StartError};
-use crate::critic::{BayesJudge, CriticModel, JudgeError};
-use crate::frontier::StoreFailure;
+use crate::critic::{BayesJudge, CriticModel};
 use crate::proto::v1;
-use crate::taxonomy::{Focus, FocusError};
+use crate::taxonomy::Focus;
 use crate::text::unknown_name;
 use crate::url::{CanonicalUrl, UrlId};
 
@@ -101,53 +100,6 @@ impl Keywords {
             Self::Name => "name",
         }
     }
-}
-
-/// Why there is no result.
-#[derive(Debug, thiserror::Error)]
-pub enum ContestError {
-    /// A topic cannot be a focus.
-    #[error(transparent)]
-    Focus(#[from] FocusError),
-    /// The critic cannot judge it.
-    #[error(transparent)]
-    Judge(#[from] JudgeError),
-    /// The labels cannot judge it.
-    #[error(transparent)]
-    Labels(#[from] LabelsError),
-    /// Nobody knows the truth.
-    #[error(
-        "the oracle goes by the labels, and there are none; give --labels TABLE (`labels` under [world] of an experiment)"
-    )]
-    NoOracle,
-    /// Nobody knows which pages are labelled.
-    #[error(
-        "labelled starts are drawn from the labels, and there are none; give --labels TABLE (`labels` under [world] of an experiment)"
-    )]
-    NoLabels,
-    /// A replay broke.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A replay's log broke.
-    #[error(transparent)]
-    Store(#[from] StoreFailure),
-    /// The spec of a replay cannot be taken.
-    #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// An apprentice cannot begin with what was saved.
-    #[error(transparent)]
-    Begin(#[from] StartError),
-    /// What was done cannot be kept.
-    #[error(transparent)]
-    Keep(#[from] RunFolderError),
-    /// Nothing to start from.
-    #[error("topic {topic:?}: no seeds: {why}")]
-    NoSeeds {
-        /// The topic.
-        topic: String,
-        /// Why.
-        why: String,
-    },
 }
 
 /// What is compared with.

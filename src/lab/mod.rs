@@ -3,6 +3,7 @@
 mod begin;
 mod by_words;
 mod contest;
+mod contest_error;
 mod crawler;
 pub mod experiment;
 pub mod graph;
@@ -25,9 +26,8 @@ mod web_graph;
 
 pub use begin::{Begin, BeginError, Begun};
 pub use by_words::SharkParams;
-pub use contest::{
-    Bench, ContestError, ContestSpec, Held, Keywords, SEEDS_A_SET, Setting, Watch, run, run_all,
-};
+pub use contest::{Bench, ContestSpec, Held, Keywords, SEEDS_A_SET, Setting, Watch, run, run_all};
+pub use contest_error::ContestError;
 pub use crawler::{Crawler, Guide};
 pub use labels::{Labels, LabelsError, TableJudge};
 pub use page::{About, Shown, contest_page, write_page};

@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::by_words::{TopicWords, telling};
-use super::contest::{Bench, ContestError, ContestSpec};
+use super::contest::{Bench, ContestSpec};
+use super::contest_error::ContestError;
 use super::replay::Entry;
 use super::report::ReportError;
 use super::runs::work;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use prost::Message;
 
 use super::by_words::{CosineScorer, SharkScorer, TopicWords};
-use super::contest::{Bench, ContestError, ContestSpec};
+use super::contest::{Bench, ContestSpec};
+use super::contest_error::ContestError;
 use super::crawler::{Crawler, Guide, OracleScorer};
 use super::labels::TableJudge;
 use super::runs::RunRecord;

@@ -19,7 +19,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::contest::{Bench, ContestError, ContestSpec};
+use super::contest::{Bench, ContestSpec};
+use super::contest_error::ContestError;
 use super::replay::{Entry, Job, entry};
 use crate::crawl::SpecError;
 use crate::frontier::StoreFailure;
