@@ -27,12 +27,8 @@ use apprentice::booking::{
     SeedsEvent, Seq, StateEvent, evidence,
 };
 use apprentice::clock::{Clock, SystemClock, Timestamp};
-use apprentice::crawl::{
-    Engine, EngineParts, Handle, Judge, LearnedFile, Pace, RobotsPolicy, SEED_PRIORITY,
-};
-use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
-use apprentice::fetch::{FetchError, Outcome, Request, Source};
-use apprentice::frontier::{FrontierStore, HostCalendar, SledStore};
+use apprentice::crawl::{Engine, Handle, LearnedFile, Pace, SEED_PRIORITY};
+use apprentice::frontier::{FrontierStore, SledStore};
 use apprentice::page::{Link, LinkContext, LinkElement, Page};
 use apprentice::proto::v1;
 use apprentice::store::StoreOptions;
@@ -50,6 +46,14 @@ const WORDS: u32 = 40;
 const HOSTS: u64 = 100_000;
 /// A million pages take so long to write that nothing else is measured with them.
 const GROUP: u64 = 1_000;
+
+/// What a real crawl goes through.
+const WEB: Web = Web {
+    links: NEW + 1,
+    new: NEW,
+    words_a_link: WORDS as u64 / NEW,
+    hosts: HOSTS,
+};
 
 fn url(number: u64) -> CanonicalUrl {
     let host = mixed(number) % HOSTS;
@@ -181,58 +185,6 @@ fn write(folder: &Path, pages: u64) {
     store.flush().unwrap();
 }
 
-/// Nothing is fetched, nothing is judged.
-struct Nothing(Vec<String>);
-
-impl Source for Nothing {
-    async fn fetch(&self, _request: Request) -> Outcome {
-        Outcome::Failure(FetchError::Status {
-            code: 404,
-            retry_after: None,
-        })
-    }
-}
-
-impl PageJudge for Nothing {
-    fn judge_batch(&self, pages: &[&Page]) -> Vec<Verdict> {
-        let verdict = |_: &&Page| Verdict {
-            log_odds: 0.0,
-            calibrated_log_odds: 0.0,
-            best: vec![ClassScore {
-                class: ClassId(0),
-                log_posterior: -0.05,
-            }],
-            near_focus: false,
-            version: 1,
-        };
-        pages.iter().map(verdict).collect()
-    }
-
-    fn class_names(&self) -> &[String] {
-        &self.0
-    }
-}
-
-fn parts(store: Arc<dyn FrontierStore>) -> EngineParts<Nothing, SystemClock> {
-    EngineParts {
-        source: Arc::new(Nothing(Vec::new())),
-        clock: SystemClock::new(),
-        judge: Judge::Near(Arc::new(Nothing(vec!["all".to_owned()]))),
-        store,
-        calendar: HostCalendar::default(),
-        robots: RobotsPolicy::Ignore,
-        pace: Pace::Live,
-        world: None,
-        parsers: 1,
-        guard_note: String::new(),
-        needs_contact: false,
-        scorer: None,
-        start: None,
-        learned: None,
-        opening: Arc::default(),
-    }
-}
-
 /// Resident memory of this process, where the system tells it, in MB.
 fn resident_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -263,7 +215,8 @@ fn measure(pages: u64) {
         .unwrap();
     let scanned = seconds(began_scan);
     let (began_fold, worked) = (clock.now(), processor());
-    let (_engine, _handle) = Engine::open(parts(store)).unwrap();
+    let (_engine, _handle) =
+        Engine::open(web::parts(Arc::new(WEB), &store, Pace::Live, None)).unwrap();
     println!(
         "  store {opened:.2?}, a scan of {events} events {scanned:.2?}; the crawl opened in {:.2?} ({:.2?} of \
          processor time): {} MB more are resident",
@@ -275,12 +228,6 @@ fn measure(pages: u64) {
 
 /// A crawl with an apprentice, opened with and without what that had learned.
 fn measure_learned(pages: u64) {
-    let shape = Web {
-        links: NEW + 1,
-        new: NEW,
-        words_a_link: u64::from(WORDS) / NEW,
-        hosts: HOSTS,
-    };
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     let open = || Arc::new(SledStore::open(&log, &StoreOptions::default()).unwrap());
@@ -295,8 +242,8 @@ fn measure_learned(pages: u64) {
         .build()
         .unwrap();
     let store = open();
-    shape.begin(&store, pages / 20 * 19, clock.now());
-    let parts = web::parts(Arc::new(shape), &store, Pace::Live, Some(learned.clone()));
+    WEB.begin(&store, pages / 20 * 19, clock.now());
+    let parts = web::parts(Arc::new(WEB), &store, Pace::Live, Some(learned.clone()));
     let (engine, handle) = Engine::open(parts).unwrap();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| runtime.block_on(engine.run()));
@@ -325,7 +272,7 @@ fn measure_learned(pages: u64) {
     for (with, file) in [("with it", Some(learned)), ("by its log alone", None)] {
         let (began, worked) = (clock.now(), processor());
         let (_engine, _handle) =
-            Engine::open(web::parts(Arc::new(shape), &open(), Pace::Live, file)).unwrap();
+            Engine::open(web::parts(Arc::new(WEB), &open(), Pace::Live, file)).unwrap();
         println!(
             "  {with} the crawl opened in {} ms ({:.2?} of processor time)",
             clock.now().0 - began.0,
