@@ -22,6 +22,9 @@ pub struct Checkpoint {
     pub(super) epoch: u64,
 }
 
+/// Gives a [`Checkpoint`] of the moment at which it was made.
+pub type CheckpointLater = Box<dyn FnOnce() -> Checkpoint + Send>;
+
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct PanelCheckpoint {
     pub(super) members: Vec<MemberCheckpoint>,

@@ -56,7 +56,7 @@ pub struct ExplorationFigures {
 }
 
 /// See the module.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Exploration {
     random: Chance,
     came: Came,

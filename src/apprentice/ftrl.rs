@@ -8,7 +8,7 @@ use super::dense::{self, DENSE, Dense};
 use super::explain::{FeatureRef, Parts};
 use super::frozen::LinkView;
 use super::instance::{Instance, sigmoid};
-use super::learner::Learner;
+use super::learner::{Learner, WeightsLater};
 use super::saved::Weights;
 use crate::features::{Key, LinkVector, is_topic_free};
 
@@ -113,7 +113,6 @@ impl FtrlWeights {
 }
 
 /// See the module.
-#[derive(Clone)]
 pub struct Ftrl {
     params: FtrlParams,
     sums: Vec<Sums>,
@@ -180,6 +179,15 @@ impl Ftrl {
         weights
     }
 
+    fn learned(&self) -> Learned<'_> {
+        Learned {
+            params: self.params,
+            sums: &self.sums,
+            topic_bound: &self.topic_bound,
+            dense: self.dense,
+        }
+    }
+
     fn margin(
         &self,
         vector: &LinkVector,
@@ -192,6 +200,33 @@ impl Ftrl {
             of_sparse += value * sparse(self.slot(key));
         }
         of_all(dense, weights) + of_sparse
+    }
+}
+
+/// What weights are made of.
+struct Learned<'a> {
+    params: FtrlParams,
+    sums: &'a [Sums],
+    topic_bound: &'a [u64],
+    dense: [Sums; DENSE],
+}
+
+impl Learned<'_> {
+    fn weights(&self) -> Weights {
+        // Gradients may be too small for their squares to show.
+        let is_bound = |at: u32| self.topic_bound[at as usize / 64] >> (at % 64) & 1 == 1;
+        let slots = (0..).zip(self.sums);
+        let slots = slots.filter(|(at, sums)| **sums != Sums::default() || is_bound(*at));
+        let slots = slots.map(|(at, sums): (u32, _)| Slot {
+            at,
+            sums: *sums,
+            is_topic_free: !is_bound(at),
+        });
+        Weights::Ftrl(FtrlWeights {
+            params: self.params,
+            slots: slots.collect(),
+            dense: self.dense,
+        })
     }
 }
 
@@ -233,10 +268,6 @@ impl Learner for Ftrl {
         numbers.chain(sparse).collect()
     }
 
-    fn copied(&self) -> Box<dyn Learner> {
-        Box::new(self.clone())
-    }
-
     fn learn(&mut self, instance: &Instance, label: f32, weight: f32) {
         let dense_weights = self.dense_weights();
         let margin = self.margin(&instance.vector, &instance.dense, &dense_weights, |slot| {
@@ -276,19 +307,21 @@ impl Learner for Ftrl {
     }
 
     fn weights(&self) -> Weights {
-        // Gradients may be too small for their squares to show.
-        let is_bound = |at: u32| self.topic_bound[at as usize / 64] >> (at % 64) & 1 == 1;
-        let slots = (0..).zip(&self.sums);
-        let slots = slots.filter(|(at, sums)| **sums != Sums::default() || is_bound(*at));
-        let slots = slots.map(|(at, sums): (u32, _)| Slot {
-            at,
-            sums: *sums,
-            is_topic_free: !is_bound(at),
-        });
-        Weights::Ftrl(FtrlWeights {
-            params: self.params,
-            slots: slots.collect(),
-            dense: self.dense,
+        self.learned().weights()
+    }
+
+    fn weights_later(&self) -> WeightsLater {
+        // Not the published ones, which follow from these.
+        let (sums, topic_bound) = (self.sums.clone(), self.topic_bound.clone());
+        let (params, dense) = (self.params, self.dense);
+        Box::new(move || {
+            let learned = Learned {
+                params,
+                sums: &sums,
+                topic_bound: &topic_bound,
+                dense,
+            };
+            learned.weights()
         })
     }
 

@@ -5,6 +5,9 @@ use super::frozen::LinkView;
 use super::instance::Instance;
 use super::saved::Weights;
 
+/// See [`Learner::weights_later`].
+pub type WeightsLater = Box<dyn FnOnce() -> Weights + Send>;
+
 /// Learns Pr(v relevant | features of (u, v)).
 ///
 /// Learning and predicting are apart: labels change the working weights at once; predictions come
@@ -27,9 +30,6 @@ pub trait Learner: Send {
         vec![(FeatureRef::Number("the prediction"), self.predict(instance))]
     }
 
-    /// A copy as it stands.
-    fn copied(&self) -> Box<dyn Learner>;
-
     /// Takes in a label, R(v) in [0, 1], with the weight of the instance.
     fn learn(&mut self, instance: &Instance, label: f32, weight: f32);
 
@@ -47,6 +47,13 @@ pub trait Learner: Send {
     /// All that it has learned, in force or not.
     fn weights(&self) -> Weights {
         Weights::None
+    }
+
+    /// What gives [`weights`](Self::weights) as they are now, on another thread: only what they are made of is
+    /// copied at once.
+    fn weights_later(&self) -> WeightsLater {
+        let weights = self.weights();
+        Box::new(move || weights)
     }
 
     /// Begins with these instead of nothing, and puts them in force. Those of another learner say nothing.

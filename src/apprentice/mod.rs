@@ -25,7 +25,7 @@ mod scorer;
 mod source_relevance;
 mod validation;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, CheckpointLater};
 pub use dense::{DENSE, DENSE_NAMES, Dense};
 pub use explain::{Explanation, FeatureRef, Parts};
 pub use exploration::{Choice, ExplorationFigures};
@@ -33,7 +33,7 @@ pub use frozen::LinkView;
 pub use ftrl::{Ftrl, FtrlParams, FtrlWeights};
 pub use history::History;
 pub use instance::Instance;
-pub use learner::Learner;
+pub use learner::{Learner, WeightsLater};
 pub use nb::{BayesCounts, TwoClassBayes, cut_of};
 pub use online::Apprentice;
 pub use panel::{LearnerReport, Panel, View};

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::dense;
 use super::explain::{FeatureRef, Parts};
 use super::instance::{Instance, logit};
-use super::learner::Learner;
+use super::learner::{Learner, WeightsLater};
 use super::saved::Weights;
 use crate::url::FingerprintState;
 
@@ -62,7 +62,7 @@ impl BayesCounts {
 }
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct TwoClassBayes {
     /// Not yet cut: instances of the first epoch, with their labels.
     early: Vec<(Instance, f32)>,
@@ -175,10 +175,6 @@ impl Learner for TwoClassBayes {
         parts
     }
 
-    fn copied(&self) -> Box<dyn Learner> {
-        Box::new(self.clone())
-    }
-
     fn learn(&mut self, instance: &Instance, label: f32, _weight: f32) {
         match self.cut {
             Some(cut) => self.count(instance, label, cut),
@@ -215,19 +211,25 @@ impl Learner for TwoClassBayes {
     }
 
     fn weights(&self) -> Weights {
+        (self.weights_later())()
+    }
+
+    fn weights_later(&self) -> WeightsLater {
         // Before the first epoch nothing is counted.
         let Some(cut) = self.cut else {
-            return Weights::None;
+            return Box::new(|| Weights::None);
         };
         let features = self.features.iter();
-        let mut features: Vec<_> = features
-            .map(|(key, counted)| (*key, counted.working))
-            .collect();
-        features.sort_unstable_by_key(|(key, _)| *key);
-        Weights::Bayes(BayesCounts {
-            cut,
-            features,
-            instances: self.working.instances,
+        let features = features.map(|(key, counted)| (*key, counted.working));
+        let mut features: Vec<_> = features.collect();
+        let instances = self.working.instances;
+        Box::new(move || {
+            features.sort_unstable_by_key(|(key, _)| *key);
+            Weights::Bayes(BayesCounts {
+                cut,
+                features,
+                instances,
+            })
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, CheckpointLater};
 use super::explain::Explanation;
 use super::exploration::{Choice, Exploration, ExplorationFigures};
 use super::frozen::{Dynamic, LinkView};
@@ -252,28 +252,18 @@ impl LinkScorer for Apprentice {
         Some(self.panel.save())
     }
 
-    fn copied(&self) -> Option<Box<dyn LinkScorer>> {
-        Some(Box::new(Self {
-            spec: self.spec,
-            history: self.history.clone(),
-            panel: self.panel.copied(),
-            exploration: self.exploration.clone(),
-            outcomes: self.outcomes,
-            due_at: self.due_at,
-            epoch: self.epoch,
-            scratch: Instance::default(),
+    fn checkpoint_later(&self) -> Option<CheckpointLater> {
+        let (history, panel) = (self.history.clone(), self.panel.checkpoint_later());
+        let exploration = self.exploration.as_ref().map(Exploration::came);
+        let (outcomes, due_at, epoch) = (self.outcomes, self.due_at, self.epoch);
+        Some(Box::new(move || Checkpoint {
+            history,
+            panel: panel(),
+            exploration,
+            outcomes,
+            due_at,
+            epoch,
         }))
-    }
-
-    fn checkpoint(&self) -> Option<Checkpoint> {
-        Some(Checkpoint {
-            history: self.history.clone(),
-            panel: self.panel.checkpoint(),
-            exploration: self.exploration.as_ref().map(Exploration::came),
-            outcomes: self.outcomes,
-            due_at: self.due_at,
-            epoch: self.epoch,
-        })
     }
 
     fn restore(&mut self, was: Checkpoint) -> Result<(), String> {

@@ -260,33 +260,26 @@ impl Panel {
         self.leader = Leader::new(first, self.members.len());
     }
 
-    /// The same panel, as it stands.
-    pub(super) fn copied(&self) -> Self {
-        let members = self.members.iter().map(|member| Member {
-            learner: member.learner.copied(),
-            view: member.view,
-            validation: member.validation.clone(),
+    /// What gives all that it is now, when it has just been [published](Self::publish).
+    pub(super) fn checkpoint_later(&self) -> impl FnOnce() -> PanelCheckpoint + Send + use<> {
+        let members = self.members.iter().map(|member| {
+            let name = member.learner.name().to_owned();
+            let text_only = member.view == View::Text;
+            let validation = member.validation.clone();
+            (name, text_only, validation, member.learner.weights_later())
         });
-        Self {
-            members: members.collect(),
-            leader: self.leader.clone(),
-            follows_best: self.follows_best,
-            seen: Instance::default(),
-            losses: Vec::new(),
-        }
-    }
-
-    /// All that it is when it has just been [published](Self::publish).
-    pub(super) fn checkpoint(&self) -> PanelCheckpoint {
-        let members = self.members.iter().map(|member| MemberCheckpoint {
-            name: member.learner.name().to_owned(),
-            text_only: member.view == View::Text,
-            weights: member.learner.weights(),
-            validation: member.validation.clone(),
-        });
-        PanelCheckpoint {
-            members: members.collect(),
-            leader: self.leader.clone(),
+        let (members, leader) = (members.collect::<Vec<_>>(), self.leader.clone());
+        move || PanelCheckpoint {
+            members: members
+                .into_iter()
+                .map(|(name, text_only, validation, weights)| MemberCheckpoint {
+                    name,
+                    text_only,
+                    weights: weights(),
+                    validation,
+                })
+                .collect(),
+            leader,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, CheckpointLater};
 use super::dense;
 use super::explain::{Explanation, FeatureRef};
 use super::exploration::{Choice, ExplorationFigures};
@@ -144,14 +144,9 @@ pub trait LinkScorer: Send {
         None
     }
 
-    /// A copy as it stands, for another thread to [write down](Self::checkpoint); `None` if there is nothing
-    /// to write. Some tens of MB are copied.
-    fn copied(&self) -> Option<Box<dyn LinkScorer>> {
-        None
-    }
-
-    /// All that it is at the beginning of an epoch; `None` as above.
-    fn checkpoint(&self) -> Option<Checkpoint> {
+    /// What gives all that it is now, at the beginning of an epoch, on another thread; `None` if it learns
+    /// nothing. Some tens of MB are copied at once.
+    fn checkpoint_later(&self) -> Option<CheckpointLater> {
         None
     }
 

@@ -26,10 +26,6 @@ impl Learner for SourceRelevance {
         vec![(FeatureRef::Number(name), self.predict(instance))]
     }
 
-    fn copied(&self) -> Box<dyn Learner> {
-        Box::new(*self)
-    }
-
     fn learn(&mut self, _instance: &Instance, _label: f32, _weight: f32) {}
 
     fn publish(&mut self) {}

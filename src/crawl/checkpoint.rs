@@ -18,7 +18,7 @@ use super::learners::LearnersAt;
 use super::page_reader::PageReader;
 use super::parts::LearnedFile;
 use super::trainee::Settings;
-use crate::apprentice::{self, LinkScorer};
+use crate::apprentice::{self, CheckpointLater, LinkScorer};
 use crate::booking::{self, EpochEvent, Event, Seq};
 use crate::clock::Clock;
 use crate::critic::frame::{self, FrameError};
@@ -56,7 +56,7 @@ struct Copied {
     seq: Seq,
     event: u64,
     judge: u64,
-    scorer: Box<dyn LinkScorer>,
+    learned: CheckpointLater,
     validated: Vec<LearnersAt>,
 }
 
@@ -173,7 +173,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         if !now && new < file.every.max(pages / SHARE) {
             return;
         }
-        let (Some(scorer), Ok(Some(event))) = (self.scorer.copied(), self.store.event(seq)) else {
+        let (Some(learned), Ok(Some(event))) =
+            (self.scorer.checkpoint_later(), self.store.event(seq))
+        else {
             return;
         };
         self.learning.checkpoints.pages = pages;
@@ -181,7 +183,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             seq,
             event: digest(&event),
             judge: self.judge_digest(),
-            scorer,
+            learned,
             validated: self.learning.validated.clone(),
         });
     }
@@ -282,10 +284,6 @@ fn read(path: &Path) -> Result<Option<Record>, String> {
 
 /// Writes the file; gives its size.
 fn write(copied: Copied, path: &Path) -> Result<u64, String> {
-    let Some(learned) = copied.scorer.checkpoint() else {
-        return Err("there is nothing to keep".to_owned());
-    };
-    drop(copied.scorer);
     let record = Record {
         program: PROGRAM.to_owned(),
         features: FEATURES_VERSION,
@@ -293,7 +291,7 @@ fn write(copied: Copied, path: &Path) -> Result<u64, String> {
         seq: copied.seq.0,
         event: copied.event,
         validated: copied.validated,
-        learned,
+        learned: (copied.learned)(),
     };
     let packed = postcard::to_stdvec(&record).map_err(|error| error.to_string())?;
     drop(record);
