@@ -248,6 +248,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
             self.set_order_of(&epoch);
         }
         self.fold_ordered(opening)?;
+        if std::mem::take(&mut self.learning.owes_sweep) {
+            self.begin_sweep();
+        }
         self.folded = last;
         self.booked = self.progress.fetched();
         self.state = self.progress.state.clone();
@@ -307,7 +310,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     /// Waits for whatever comes first and takes it.
-    async fn take_one(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn take_one(&mut self) -> Result<(), EngineError> {
         let wake = self.wake_at();
         let sweeps = self.pace == Pace::Live && self.is_sweeping();
         let closing = self.is_closing();
@@ -339,20 +342,25 @@ impl<S: Source, C: Clock> Engine<S, C> {
                 self.take_flushed(flushed.map_err(EngineError::from_join)??);
                 Ok(())
             }
+            // Before the outcomes: where those come faster than they are booked, it would never be its turn.
+            trained = trained => {
+                self.take_trained(trained);
+                Ok(())
+            }
             Some(finished) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                 self.take_finished(finished.map_err(EngineError::from_join)?)?;
-                // Where outcomes come faster than they are booked, callers are answered in between.
+                // For the same reason, callers are answered in between, and links readmitted.
                 if let Ok(command) = self.commands.try_recv() {
                     self.obey(command);
+                }
+                let found = self.search.as_mut().and_then(|search| search.try_recv().ok());
+                if let (Some(found), false) = (found, closing) {
+                    self.take_found(Some(found));
                 }
                 Ok(())
             }
             judged = judged => {
                 self.take_judged(judged.map_err(EngineError::from_join)?)?;
-                Ok(())
-            }
-            trained = trained => {
-                self.take_trained(trained);
                 Ok(())
             }
             Some(command) = self.commands.recv() => {

@@ -31,10 +31,12 @@ pub(super) struct Effect {
 #[derive(Default)]
 pub(super) struct Epochs {
     all: Vec<EpochEvent>,
-    /// The event of the last one.
-    last_at: Seq,
-    /// The number of the one that the frontier is ordered by.
+    /// The events that booked them.
+    began: Vec<Seq>,
+    /// The number of the one that all of the frontier has been ordered by last.
     ordered_by: u64,
+    /// See [`is_as_booked`](Self::is_as_booked).
+    is_as_booked: bool,
     /// Ranges of events that the learner in place has learned, and the event after which it learns all.
     ranges: Vec<(Seq, Seq)>,
     after: Seq,
@@ -53,11 +55,25 @@ impl Epochs {
 
     /// The event that booked it.
     pub(super) fn last_at(&self) -> Seq {
-        self.last_at
+        self.began.last().copied().unwrap_or_default()
     }
 
+    /// The number of the one that was in force at event `seq`, 0 if there was none.
+    pub(super) fn at(&self, seq: Seq) -> u64 {
+        let before = self.began.partition_point(|began| *began < seq);
+        let last = before.checked_sub(1).and_then(|at| self.all.get(at));
+        last.map_or(0, |epoch| epoch.number)
+    }
+
+    /// The number of the one that all of the frontier has been ordered by last, 0 if it never was.
     pub(super) fn ordered_by(&self) -> u64 {
         self.ordered_by
+    }
+
+    /// Whether the links go by the scores that they were booked with, each of the epoch of its time: after a
+    /// crawl was opened, until all are scored anew.
+    pub(super) fn is_as_booked(&self) -> bool {
+        self.is_as_booked
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&EpochEvent> {
@@ -67,6 +83,7 @@ impl Epochs {
     /// The frontier is in the order of that one.
     pub(super) fn in_order_of(&mut self, number: u64) {
         self.ordered_by = number;
+        self.is_as_booked = false;
     }
 
     pub(super) fn set_effect(&mut self, number: u64, effect: Effect) {
@@ -91,6 +108,12 @@ impl Epochs {
         self.recent.extend(scores.map(|score| (*score, log_odds)));
     }
 
+    /// Takes in one that the log tells of.
+    pub(super) fn fold(&mut self, seq: Seq, epoch: EpochEvent) {
+        self.add(seq, epoch);
+        self.is_as_booked = true;
+    }
+
     /// Takes in an epoch that was booked as event `seq`.
     pub(super) fn add(&mut self, seq: Seq, epoch: EpochEvent) {
         if epoch.cause != EpochCause::Automatic {
@@ -100,7 +123,7 @@ impl Epochs {
         }
         self.pages = epoch.pages;
         self.recent.clear();
-        self.last_at = seq;
+        self.began.push(seq);
         self.all.push(epoch);
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Learning {
     /// Targets of redirects, with the references that they took over.
     pub(super) redirects: Vec<(UrlId, Vec<Reference>)>,
     pub(super) sweep: Option<Sweep>,
+    /// While the log is folded: there was an epoch. One sweep at the end is for all of them.
+    pub(super) owes_sweep: bool,
     pub(super) epochs: Epochs,
     pub(super) training: Option<Training>,
     /// An ordered epoch whose sweep goes on.
@@ -71,6 +73,7 @@ impl Learning {
             pages: Vec::new(),
             redirects: Vec::new(),
             sweep: None,
+            owes_sweep: false,
             epochs: Epochs::default(),
             validated: Vec::new(),
             checkpoints: Box::new(checkpoints),
@@ -299,7 +302,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.learning.epochs.count(&prepared, label);
         // Where instances are frozen, epochs are booked.
         if page.frozen.is_none() && self.scorer.publish_if_due() {
-            self.begin_sweep();
+            self.learning.owes_sweep = true;
         }
         Ok(())
     }
@@ -317,8 +320,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
     }
 
     fn fold_epoch(&mut self, seq: Seq, epoch: &EpochEvent) {
-        self.learning.epochs.add(seq, epoch.clone());
-        self.begin_sweep();
+        self.learning.epochs.fold(seq, epoch.clone());
+        self.learning.owes_sweep = true;
         if epoch.cause != EpochCause::Automatic {
             self.learning.ordered = Some((seq, epoch.clone()));
             self.set_order_of(epoch);

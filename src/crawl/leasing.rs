@@ -35,7 +35,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             && !self.owes_contact()
             && !self.is_closing()
             && self.judging.takes_more()
-            && in_flight < self.spec.tuning.in_flight_max
+            && in_flight < self.learning.slowed(self.spec.tuning.in_flight_max)
             && (!self.disk_is_behind() || self.pace == Pace::Replay)
             && budget.is_none_or(|budget| self.booked + (in_flight as u64) < budget)
     }

@@ -76,6 +76,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             rescored: self.learning.swept(),
             reordered: self.frontier.switched(),
             epoch_oldest: self.oldest_of_best(),
+            order_as_booked: self.learning.epochs.is_as_booked(),
             retrained: self.trained_share(),
         }
     }

@@ -16,6 +16,7 @@ use super::engine::Engine;
 use super::epochs::Effect;
 use super::error::EngineError;
 use super::handle::CrawlError;
+use super::learning::Learning;
 use super::opening::Opening;
 use super::order::{CrawlOrder, check_features, order_name};
 use super::page_reader::PageReader;
@@ -53,6 +54,31 @@ pub(super) struct Training {
     returned_to: u64,
     /// Taken when it is answered.
     reply: Option<Reply>,
+    /// Events that the last round left, and the rounds that left more than half of those before them.
+    behind: u64,
+    slow_rounds: u32,
+}
+
+impl Training {
+    /// A round has ended, and so many events have come meanwhile.
+    pub(super) fn note_round(&mut self, behind: u64) {
+        if behind > self.behind / 2 {
+            self.slow_rounds += 1;
+        }
+        self.behind = behind;
+    }
+}
+
+impl Learning {
+    /// Of so many fetches under way, how many may be: a crawl that is about as fast as its training is slowed
+    /// down, by half each time, for it would never be caught up with.
+    pub(super) fn slowed(&self, in_flight_max: usize) -> usize {
+        let slow_rounds = self
+            .training
+            .as_ref()
+            .map_or(0, |training| training.slow_rounds);
+        in_flight_max.checked_shr(slow_rounds).unwrap_or(0)
+    }
 }
 
 impl Drop for Training {
@@ -206,6 +232,8 @@ impl<S: Source, C: Clock> Engine<S, C> {
             cause,
             returned_to,
             reply: Some(reply),
+            behind: u64::MAX,
+            slow_rounds: 0,
         });
     }
 
@@ -235,6 +263,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let last = self.store.last();
         let trainee = match ended {
             Ok(Ok(trainee)) if last.0 - trainee.upto.0 > CATCH_UP_MAX => {
+                training.note_round(last.0 - trainee.upto.0);
                 let heed = Arc::clone(&training.heed);
                 training.job = start(move || trainee, Arc::clone(&self.store), last, heed);
                 self.learning.training = Some(training);

@@ -28,9 +28,7 @@ const BEST: usize = 1_000;
 
 /// How far a sweep has come.
 pub(super) struct Sweep {
-    /// The epoch, and the last event before it.
     epoch: u64,
-    since: Seq,
     /// The place in `pages` of the one whose links are scored next.
     next: usize,
     /// The same in `redirects`, whose turn comes after.
@@ -67,7 +65,6 @@ impl<S: Source, C: Clock> Engine<S, C> {
         self.frontier.begin_rescoring();
         self.learning.sweep = Some(Sweep {
             epoch: self.learning.epochs.number(),
-            since: self.store.last(),
             next: 0,
             next_redirect: 0,
             again: false,
@@ -106,7 +103,9 @@ impl<S: Source, C: Clock> Engine<S, C> {
         };
         let mut scored = 0;
         while scored < links && !self.frontier.is_switching() {
-            if deadline.is_some_and(|deadline| self.bench.clock.now() >= deadline) {
+            // A slice gets something done, however slow the machine is.
+            let is_late = |deadline| scored > 0 && self.bench.clock.now() >= deadline;
+            if deadline.is_some_and(is_late) {
                 break;
             }
             if let Some(seq) = self.learning.pages.get(sweep.next).copied() {
@@ -144,12 +143,12 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// While there is a sweep: the oldest epoch that a score among the best 1,000 links is of.
     pub(super) fn oldest_of_best(&self) -> Option<u64> {
         let sweep = self.learning.sweep.as_ref()?;
-        let is_behind = self.frontier.are_behind(BEST, sweep.since);
-        Some(if is_behind {
-            self.learning.epochs.ordered_by()
-        } else {
-            sweep.epoch
-        })
+        let epochs = &self.learning.epochs;
+        let oldest = self.frontier.oldest_of_best(BEST);
+        // What was found since the last sweep was scored by the epoch of that time.
+        Some(oldest.map_or(sweep.epoch, |found| {
+            epochs.at(found).max(epochs.ordered_by())
+        }))
     }
 
     /// Scores the links of one page again. Gives how many there were to score.

@@ -103,14 +103,12 @@ impl Frontier {
         }
     }
 
-    /// Whether one of the best `k` links goes by a score from before event `since`, which began the epoch
-    /// that new scores are gathered for or put in force.
-    pub fn are_behind(&self, k: usize, since: Seq) -> bool {
-        let mut best = self.best_slots(k).into_iter();
-        best.any(|slot| {
-            let link = self.links.get(slot);
-            self.hosts.side(link.host) == Side::Old && link.first_seen() < since
-        })
+    /// Of the best `k` links, those that go by their old scores: the earliest event that one was found by.
+    pub fn oldest_of_best(&self, k: usize) -> Option<Seq> {
+        let best = self.best_slots(k).into_iter();
+        let links = best.map(|slot| self.links.get(slot));
+        let old = links.filter(|link| self.hosts.side(link.host) == Side::Old);
+        old.map(|link| link.first_seen()).min()
     }
 
     /// The priorities of the waiting links, those that are held included, in no order: of every `step`-th

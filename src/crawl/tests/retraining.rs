@@ -160,6 +160,51 @@ async fn who_retrains_a_crawl_at_rest_is_answered_also_when_the_sweep_outlasts_t
 }
 
 #[tokio::test]
+async fn a_training_is_taken_also_where_outcomes_never_cease() {
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 90;
+    crawl.replay().await;
+    let mut engine = opened(&crawl);
+    engine.spec.tuning.budget = None;
+    engine.state.0 = CrawlState::Running;
+    let (reply, _answer) = tokio::sync::oneshot::channel();
+    engine.retrain(&order("nb"), reply);
+    engine.lease_what_may_be().unwrap();
+    while !engine.learning.training.as_ref().unwrap().job.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    let in_flight = engine.in_flight();
+    assert!(in_flight > 0);
+    engine.take_one().await.unwrap();
+    assert!(engine.learning.training.is_none(), "it was not taken");
+    assert_eq!(engine.in_flight(), in_flight);
+}
+
+#[tokio::test]
+async fn a_crawl_that_its_training_cannot_catch_up_with_is_slowed_until_it_has() {
+    let mut crawl = hubs("ftrl");
+    crawl.spec.budget = 90;
+    crawl.limits().in_flight_max = 4;
+    crawl.replay().await;
+    let mut engine = opened(&crawl);
+    engine.spec.tuning.budget = None;
+    engine.state.0 = CrawlState::Running;
+    let (reply, _answer) = tokio::sync::oneshot::channel();
+    engine.retrain(&order("nb"), reply);
+    // Each round of the training leaves so many events, and so many fetches may be under way after it.
+    for (behind, in_flight) in [(1000, 4), (500, 4), (300, 2), (150, 2), (80, 1), (70, 0)] {
+        let training = engine.learning.training.as_mut().unwrap();
+        training.note_round(behind);
+        assert_eq!(engine.learning.slowed(4), in_flight, "{behind}");
+    }
+    assert!(!engine.may_lease());
+    let training = engine.learning.training.as_mut().unwrap();
+    let ended = (&mut training.job).await;
+    engine.take_trained(ended);
+    assert!(engine.may_lease());
+}
+
+#[tokio::test]
 async fn what_cannot_be_retrained_is_said_and_the_epoch_stays() {
     let mut crawl = hubs("ftrl");
     crawl.spec.budget = 60;

@@ -1,6 +1,6 @@
 //! robots.txt: asked for before a host's first page, obeyed, and never counted.
 
-use super::support::{StandingClock, Timed};
+use super::support::{StandingClock, Timed, on_clock};
 use super::*;
 
 /// A crawl that obeys; `robots` is the file of host `a`.
@@ -288,23 +288,7 @@ async fn a_shutdown_does_not_wait_for_the_hosts_that_robots_txt_redirects_to() {
     crawl.limits().delay_ms_min = Some(86_400_000);
     crawl.redirect("a/robots.txt", "a/r");
     let parts = crawl.parts(crawl.source.clone(), Pace::Live);
-    let parts = EngineParts {
-        clock: StandingClock(crawl.clock.now()),
-        source: parts.source,
-        judge: parts.judge,
-        store: parts.store,
-        calendar: parts.calendar,
-        robots: parts.robots,
-        pace: parts.pace,
-        world: parts.world,
-        parsers: parts.parsers,
-        guard_note: parts.guard_note,
-        needs_contact: false,
-        scorer: None,
-        start: None,
-        learned: None,
-        opening: Arc::default(),
-    };
+    let parts = on_clock(parts, StandingClock(crawl.clock.now()));
     let (engine, handle) = Engine::open(parts).unwrap();
     let script = async {
         while crawl.requests().is_empty() {

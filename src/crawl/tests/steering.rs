@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::support::{FailingStore, ImpatientClock};
+use super::support::{FailingStore, ImpatientClock, on_clock};
 use super::*;
 
 /// A seed that links to `hosts` pages on hosts of their own; every third is first busy, every fourth
@@ -248,24 +248,7 @@ async fn an_idle_crawl_is_not_woken_for_what_an_earlier_flush_has_covered() {
         in_vain: Arc::new(AtomicU64::new(0)),
     };
     let parts = crawl.parts_on(crawl.source.clone(), Pace::Live, Arc::clone(&store) as _);
-    let parts = EngineParts {
-        clock,
-        source: parts.source,
-        judge: parts.judge,
-        store: parts.store,
-        calendar: parts.calendar,
-        robots: parts.robots,
-        pace: parts.pace,
-        world: parts.world,
-        parsers: parts.parsers,
-        guard_note: parts.guard_note,
-        needs_contact: false,
-        scorer: None,
-        start: None,
-        learned: None,
-        opening: Arc::default(),
-    };
-    let (engine, handle) = Engine::open(parts).unwrap();
+    let (engine, handle) = Engine::open(on_clock(parts, clock)).unwrap();
     let script = async {
         until_finished(&handle).await;
         let events = crawl.store.last().0 + 2;

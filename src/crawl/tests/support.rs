@@ -1,12 +1,13 @@
 //! Sources and stores that misbehave on purpose.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
 
 use crate::booking::{Event, Reference, Seq};
 use crate::clock::{Clock, SimulatedClock, Timestamp};
+use crate::crawl::EngineParts;
 use crate::fetch::{Outcome, Request, ScriptedSource, Source};
 use crate::frontier::{FrontierStore, MemoryStore, StoreFailure};
 use crate::page::Page;
@@ -83,6 +84,44 @@ impl Clock for StandingClock {
         if until > self.0 {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// The parts with another clock.
+pub(super) fn on_clock<S, C>(parts: EngineParts<S, SimulatedClock>, clock: C) -> EngineParts<S, C> {
+    EngineParts {
+        clock,
+        source: parts.source,
+        judge: parts.judge,
+        store: parts.store,
+        calendar: parts.calendar,
+        robots: parts.robots,
+        pace: parts.pace,
+        world: parts.world,
+        parsers: parts.parsers,
+        guard_note: parts.guard_note,
+        needs_contact: parts.needs_contact,
+        scorer: parts.scorer,
+        start: parts.start,
+        learned: parts.learned,
+        opening: parts.opening,
+    }
+}
+
+/// A clock that moves on by so many milliseconds each time that somebody looks at it.
+#[derive(Clone)]
+pub(super) struct TickingClock {
+    pub(super) now: Arc<AtomicI64>,
+    pub(super) step: i64,
+}
+
+impl Clock for TickingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.now.fetch_add(self.step, Ordering::SeqCst))
+    }
+
+    async fn sleep_until(&self, until: Timestamp) {
+        self.now.fetch_max(until.0, Ordering::SeqCst);
     }
 }
 

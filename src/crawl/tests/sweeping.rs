@@ -1,6 +1,9 @@
 //! A sweep that is broken off while hosts change over.
 
+use std::sync::atomic::AtomicI64;
+
 use super::learning::hubs;
+use super::support::{TickingClock, on_clock};
 use super::*;
 use crate::booking::EpochCause;
 use crate::frontier::WaitingLink;
@@ -72,4 +75,38 @@ async fn an_epoch_that_comes_while_hosts_change_over_waits_for_them() {
     assert!(engine.is_sweeping());
     engine.sweep(usize::MAX, None).unwrap();
     assert_eq!(engine.report().epoch_of_order, old + 2);
+}
+
+#[tokio::test]
+async fn a_crawl_that_was_opened_says_that_its_links_go_by_booked_scores_until_they_are_scored_anew()
+ {
+    let crawl = hubs("ftrl");
+    crawl.replay().await;
+    // The first sweep has time for a few pages only.
+    let clock = TickingClock {
+        now: Arc::new(AtomicI64::new(crawl.clock.now().0)),
+        step: 40,
+    };
+    let parts = crawl.parts(crawl.source.clone(), Pace::Live);
+    let parts = on_clock(parts, clock);
+    let (mut engine, _handle) = Engine::open(parts).unwrap();
+    let last = engine.learning.epochs.number();
+    assert!(last > 1);
+    let report = engine.report();
+    assert!(report.order_as_booked && report.rescored.is_some_and(|share| share < 1.0));
+    // Some of the best links have waited since before the last epoch.
+    let oldest = report.epoch_oldest.unwrap();
+    assert!(oldest < last, "{oldest}");
+    let found = engine.frontier.oldest_of_best(1000).unwrap();
+    let events = (1..found.0).map(|seq| engine.store.event(Seq(seq)).unwrap().unwrap());
+    let epochs = events.filter(|event| matches!(event, Event::Epoch(_)));
+    assert_eq!(epochs.count() as u64, oldest);
+    while engine.is_sweeping() {
+        engine.sweep_slice().unwrap();
+    }
+    let report = engine.report();
+    assert_eq!(
+        (report.order_as_booked, report.epoch_of_order),
+        (false, last)
+    );
 }
