@@ -1,5 +1,7 @@
 //! Counts by hash, in a table of a fixed size.
 
+use super::shared::SharedTable;
+
 /// log2 of the slots: 4 MiB.
 const BITS: u32 = 21;
 
@@ -10,14 +12,14 @@ const BITS: u32 = 21;
 /// seldom too large before there are a million hashes.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "Vec<u16>", into = "Vec<u16>")]
-pub(super) struct Counts(Vec<u16>);
+pub(super) struct Counts(SharedTable<u16>);
 
 impl TryFrom<Vec<u16>> for Counts {
     type Error = String;
 
     fn try_from(slots: Vec<u16>) -> Result<Self, String> {
         if slots.len() == 1 << BITS {
-            Ok(Self(slots))
+            Ok(Self(slots.into()))
         } else {
             Err(format!("a table of {} slots", slots.len()))
         }
@@ -26,13 +28,13 @@ impl TryFrom<Vec<u16>> for Counts {
 
 impl From<Counts> for Vec<u16> {
     fn from(counts: Counts) -> Self {
-        counts.0
+        counts.0.iter().copied().collect()
     }
 }
 
 impl Default for Counts {
     fn default() -> Self {
-        Self(vec![0; 1 << BITS])
+        Self(SharedTable::new(1 << BITS))
     }
 }
 
@@ -41,7 +43,9 @@ impl Counts {
         let [a, b] = slots(hash);
         let count = self.0[a].min(self.0[b]).saturating_add(1);
         for slot in [a, b] {
-            self.0[slot] = self.0[slot].max(count);
+            if let Some(counted) = self.0.get_mut(slot) {
+                *counted = (*counted).max(count);
+            }
         }
     }
 

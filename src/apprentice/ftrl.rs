@@ -10,6 +10,7 @@ use super::frozen::LinkView;
 use super::instance::{Instance, sigmoid};
 use super::learner::{Learner, WeightsLater};
 use super::saved::Weights;
+use super::shared::SharedTable;
 use crate::features::{Key, LinkVector, is_topic_free};
 
 pub(super) const NAME: &str = "ftrl";
@@ -115,11 +116,11 @@ impl FtrlWeights {
 /// See the module.
 pub struct Ftrl {
     params: FtrlParams,
-    sums: Vec<Sums>,
+    sums: SharedTable<Sums>,
     /// Slots that were learned since the last epoch.
     changed: Vec<u32>,
     /// A bit a slot: whether a feature that belongs to a topic was counted into it.
-    topic_bound: Vec<u64>,
+    topic_bound: SharedTable<u64>,
     published: Vec<f32>,
     /// A bit a slot: whether its published weight is another than 0. Most features of a link were never
     /// learned; these bits stay in the cache where the weights do not.
@@ -134,9 +135,9 @@ impl Ftrl {
         let slots = 1_usize << params.bits;
         Self {
             params,
-            sums: vec![Sums::default(); slots],
+            sums: SharedTable::new(slots),
             changed: Vec::new(),
-            topic_bound: vec![0; slots.div_ceil(64)],
+            topic_bound: SharedTable::new(slots.div_ceil(64)),
             published: vec![0.0; slots],
             has_weight: vec![0; slots.div_ceil(64)],
             dense: [Sums::default(); DENSE],
@@ -162,6 +163,15 @@ impl Ftrl {
             ..
         } = self.params;
         self.sums[slot].weight(alpha, beta, l1, l2)
+    }
+
+    fn bind_to_topic(&mut self, slot: usize) {
+        let bit = 1 << (slot % 64);
+        if self.topic_bound[slot / 64] & bit == 0
+            && let Some(bits) = self.topic_bound.get_mut(slot / 64)
+        {
+            *bits |= bit;
+        }
     }
 
     fn published_weight(&self, slot: usize) -> f32 {
@@ -206,8 +216,8 @@ impl Ftrl {
 /// What weights are made of.
 struct Learned<'a> {
     params: FtrlParams,
-    sums: &'a [Sums],
-    topic_bound: &'a [u64],
+    sums: &'a SharedTable<Sums>,
+    topic_bound: &'a SharedTable<u64>,
     dense: [Sums; DENSE],
 }
 
@@ -215,7 +225,7 @@ impl Learned<'_> {
     fn weights(&self) -> Weights {
         // Gradients may be too small for their squares to show.
         let is_bound = |at: u32| self.topic_bound[at as usize / 64] >> (at % 64) & 1 == 1;
-        let slots = (0..).zip(self.sums);
+        let slots = (0..).zip(self.sums.iter());
         let slots = slots.filter(|(at, sums)| **sums != Sums::default() || is_bound(*at));
         let slots = slots.map(|(at, sums): (u32, _)| Slot {
             at,
@@ -277,8 +287,12 @@ impl Learner for Ftrl {
         for (key, value) in instance.vector.iter() {
             let slot = self.slot(key);
             let old = self.sparse_weight(slot);
-            self.sums[slot].add(error * value, old, self.params.alpha);
-            self.topic_bound[slot / 64] |= u64::from(!is_topic_free(key)) << (slot % 64);
+            if let Some(sums) = self.sums.get_mut(slot) {
+                sums.add(error * value, old, self.params.alpha);
+            }
+            if !is_topic_free(key) {
+                self.bind_to_topic(slot);
+            }
             self.changed.push(u32::try_from(slot).unwrap_or(u32::MAX));
         }
         for ((sums, x), (w, prior)) in self
@@ -311,7 +325,7 @@ impl Learner for Ftrl {
     }
 
     fn weights_later(&self) -> WeightsLater {
-        // Not the published ones, which follow from these.
+        // Not the published ones, which follow from these. The copies share their pages with the tables.
         let (sums, topic_bound) = (self.sums.clone(), self.topic_bound.clone());
         let (params, dense) = (self.params, self.dense);
         Box::new(move || {
@@ -337,7 +351,9 @@ impl Learner for Ftrl {
                 continue;
             };
             *sums = slot.sums;
-            self.topic_bound[at / 64] |= u64::from(!slot.is_topic_free) << (at % 64);
+            if !slot.is_topic_free {
+                self.bind_to_topic(at);
+            }
             self.changed.push(slot.at);
         }
         self.publish();

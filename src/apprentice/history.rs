@@ -3,14 +3,13 @@
 //! A link that waits has not been judged, so nothing here can hold its own label; what is computed
 //! for it when it is leased is kept with the lease and never computed again.
 
-use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
-
 use super::counts::Counts;
 use super::frozen::{Dynamic, LinkView};
 use super::instance::{Instance, logit, sigmoid};
+use super::shared::SharedMap;
 use crate::features::{FeatureSpec, LinkSketch, PageSketch};
-use crate::url::{FingerprintState, UrlId};
+use crate::url::UrlId;
+use std::cell::Cell;
 
 /// How many pages' worth of trust the level above gets in a shrunken mean.
 const SHRINKAGE: f32 = 3.0;
@@ -41,18 +40,15 @@ impl Mean {
     }
 }
 
-/// By hashes, which are spread already.
-type Hashed<V> = HashMap<u64, V, FingerprintState>;
-
 /// See the module.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct History {
-    judged: HashMap<UrlId, f32, FingerprintState>,
+    judged: SharedMap<UrlId, f32>,
     /// Those of `judged` that could not be had, so that no mean counts them.
-    lost: HashSet<UrlId, FingerprintState>,
+    lost: SharedMap<UrlId, ()>,
     all: Mean,
-    hosts: Hashed<Mean>,
-    folders: Hashed<Mean>,
+    hosts: SharedMap<u64, Mean>,
+    folders: SharedMap<u64, Mean>,
     /// Judged pages that link to a target, by its fingerprint.
     parents: Counts,
     /// Judged pages of a host that have a link in its place, by both.
@@ -114,17 +110,17 @@ impl History {
     /// Takes in that a URL could not be had: nothing is known of it, but that it is lost.
     pub fn add_lost(&mut self, id: UrlId) {
         if self.judged.insert(id, 0.0).is_none() {
-            self.lost.insert(id);
+            self.lost.insert(id, ());
         }
     }
 
     /// Takes out what is known of the link's own target, as if it had not been judged.
     pub(super) fn hide(&mut self, link: &LinkSketch) -> Hidden {
-        let judged = self.judged.remove(&link.target);
-        let counted = judged.filter(|_| !self.lost.contains(&link.target));
+        let judged = self.judged.remove(link.target);
+        let counted = judged.filter(|_| !self.lost.contains_key(link.target));
         let counted = counted.map(|relevance| {
-            let host = self.hosts.get(&link.host).copied().unwrap_or_default();
-            let folder = link.folder.and_then(|folder| self.folders.get(&folder));
+            let host = self.hosts.get(link.host).copied().unwrap_or_default();
+            let folder = link.folder.and_then(|folder| self.folders.get(folder));
             let means = [self.all, host, folder.copied().unwrap_or_default()];
             self.count(link.host, link.folder, |mean| mean.take_out(relevance));
             means
@@ -149,9 +145,9 @@ impl History {
     /// Changes the means that a page counts in.
     fn count(&mut self, host: u64, folder: Option<u64>, change: impl Fn(&mut Mean)) {
         change(&mut self.all);
-        change(self.hosts.entry(host).or_default());
+        change(self.hosts.get_or_default(host));
         if let Some(folder) = folder {
-            change(self.folders.entry(folder).or_default());
+            change(self.folders.get_or_default(folder));
         }
     }
 
@@ -159,7 +155,7 @@ impl History {
         let mut judged = Vec::new();
         let mut success = Mean::default();
         for link in sketch.links.iter().filter(|link| !link.is_self) {
-            if let Some(relevance) = self.judged.get(&link.target) {
+            if let Some(relevance) = self.judged.get(link.target) {
                 judged.push((link.first_leaf, link.last_leaf, *relevance));
                 success.add(*relevance);
             }
@@ -167,8 +163,8 @@ impl History {
         let all = self.all.shrunk(0.5);
         let all_logit = logit(all);
         // The page itself is left out, whether it is counted already or not.
-        let own = u16::from(self.judged.contains_key(&sketch.id));
-        let seen = self.hosts.get(&sketch.host());
+        let own = u16::from(self.judged.contains_key(sketch.id));
+        let seen = self.hosts.get(sketch.host());
         let seen = seen.map_or(0.0, |mean| mean.pages);
         Around {
             judged,
@@ -235,9 +231,9 @@ impl History {
         {
             return last.numbers;
         }
-        let host_mean = self.hosts.get(&host).copied().unwrap_or_default();
+        let host_mean = self.hosts.get(host).copied().unwrap_or_default();
         let host_mean = host_mean.shrunk(around.all);
-        let folder_mean = folder.and_then(|folder| self.folders.get(&folder));
+        let folder_mean = folder.and_then(|folder| self.folders.get(folder));
         let folder_mean = folder_mean.copied().unwrap_or_default().shrunk(host_mean);
         let host_logit = logit(host_mean);
         let numbers = [

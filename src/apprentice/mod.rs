@@ -22,6 +22,7 @@ mod online;
 mod panel;
 mod saved;
 mod scorer;
+mod shared;
 mod source_relevance;
 mod validation;
 

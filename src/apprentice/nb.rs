@@ -4,14 +4,12 @@
 //! cut, and the prediction is Pr(HIGH | features), since the medians of the two halves lie near 0 and
 //! 1. Learning is adding counts.
 
-use std::collections::HashMap;
-
 use super::dense;
 use super::explain::{FeatureRef, Parts};
 use super::instance::{Instance, logit};
 use super::learner::{Learner, WeightsLater};
 use super::saved::Weights;
-use crate::url::FingerprintState;
+use super::shared::SharedMap;
 
 pub(super) const NAME: &str = "nb";
 
@@ -67,7 +65,7 @@ pub struct TwoClassBayes {
     /// Not yet cut: instances of the first epoch, with their labels.
     early: Vec<(Instance, f32)>,
     cut: Option<f32>,
-    features: HashMap<u64, Counted, FingerprintState>,
+    features: SharedMap<u64, Counted>,
     /// Features that were counted since the last epoch.
     changed: Vec<u64>,
     working: Totals,
@@ -103,7 +101,7 @@ impl TwoClassBayes {
         let counts_of_all = totals.counts.map(|count| count as f32);
         take(FeatureRef::Number(SHARE), logit(totals.instances[1] / all));
         for key in &instance.vector.keys {
-            let counted = self.features.get(key).map(|counted| counted.published);
+            let counted = self.features.get(*key).map(|counted| counted.published);
             // One that no epoch has seen yet says nothing.
             if let Some(counts) = counted.filter(|counts| counts[0] + counts[1] > 0.0) {
                 let share =
@@ -117,7 +115,7 @@ impl TwoClassBayes {
         let side = usize::from(label > cut);
         self.working.instances[side] += 1.0;
         for key in &instance.vector.keys {
-            self.features.entry(*key).or_default().working[side] += 1.0;
+            self.features.get_or_default(*key).working[side] += 1.0;
             self.working.counts[side] += 1.0;
             self.changed.push(*key);
         }
@@ -129,7 +127,7 @@ impl TwoClassBayes {
         }
         let before = self.features.len();
         let mut gone = [0.0_f64; 2];
-        self.features.retain(|_, Counted { working, .. }| {
+        self.features.retain(|Counted { working, .. }| {
             let is_kept = working[0] + working[1] > 1.0;
             if !is_kept {
                 gone[0] += f64::from(working[0]);
@@ -194,7 +192,7 @@ impl Learner for TwoClassBayes {
         }
         self.drop_rare();
         for key in self.changed.drain(..) {
-            if let Some(counted) = self.features.get_mut(&key) {
+            if let Some(counted) = self.features.get_mut(key) {
                 counted.published = counted.working;
             }
         }
@@ -219,11 +217,10 @@ impl Learner for TwoClassBayes {
         let Some(cut) = self.cut else {
             return Box::new(|| Weights::None);
         };
-        let features = self.features.iter();
-        let features = features.map(|(key, counted)| (*key, counted.working));
-        let mut features: Vec<_> = features.collect();
-        let instances = self.working.instances;
+        let (features, instances) = (self.features.clone(), self.working.instances);
         Box::new(move || {
+            let counts = |(key, counted): (&u64, &Counted)| (*key, counted.working);
+            let mut features: Vec<_> = features.iter().map(counts).collect();
             features.sort_unstable_by_key(|(key, _)| *key);
             Weights::Bayes(BayesCounts {
                 cut,
