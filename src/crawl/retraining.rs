@@ -344,12 +344,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
             reader,
             instances,
             pages,
+            validated,
             ..
         } = trainee;
         self.exchange_learner(scorer, reader);
         self.learning.from_start = settings.from_start;
         self.learning.epochs.instances = instances;
         self.learning.epochs.pages = pages;
+        self.learning.validated.extend(validated);
         self.set_order(&settings);
     }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::labels::Labels;
+use super::learners::LearnersAt;
 use super::order::CrawlOrder;
 use super::page_reader::PageReader;
 use super::spec::SpecError;
@@ -119,6 +120,8 @@ pub(super) struct Trainee {
     pub(super) epochs_from: Seq,
     pub(super) instances: u64,
     pub(super) pages: u64,
+    /// The learners' figures at the beginning of each of these epochs but the first, whose switch it was.
+    pub(super) validated: Vec<LearnersAt>,
 }
 
 impl Trainee {
@@ -144,6 +147,7 @@ impl Trainee {
             epochs_from: Seq(u64::MAX),
             instances: 0,
             pages: 0,
+            validated: Vec::new(),
         }
     }
 
@@ -175,7 +179,15 @@ impl Trainee {
                     self.scorer.publish_if_due();
                 }
             }
-            Event::Epoch(_) if seq >= self.epochs_from => self.scorer.publish(),
+            Event::Epoch(_) if seq >= self.epochs_from => {
+                self.scorer.publish();
+                if seq > self.epochs_from {
+                    self.validated.push(LearnersAt {
+                        pages: self.pages,
+                        learners: self.scorer.learners(),
+                    });
+                }
+            }
             _ => {}
         }
         self.upto = seq;
