@@ -44,7 +44,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const NEW: u64 = 10;
 const WORDS: u32 = 40;
 const HOSTS: u64 = 100_000;
-/// A million pages take so long to write that nothing else is measured with them.
+/// Pages written between two flushes.
 const GROUP: u64 = 1_000;
 
 /// What a real crawl goes through.
