@@ -1,8 +1,8 @@
-//! A table from fingerprints to small states: 12 bytes a URL and the gaps, 13.3 to 14.7 in all.
+//! A table from fingerprints to small states: 12 bytes a URL and the gaps, 12.6 to 13.3 in all.
 //!
 //! Each of 64 shards is an array in the order of the (mixed) fingerprints, with gaps: a fingerprint is
 //! looked for from the place on where it would stand if all were spread evenly (linear probing in order, as
-//! in Amble and Knuth, "Ordered hash tables", 1974). A full shard grows by a tenth; one among 10 million
+//! in Amble and Knuth, "Ordered hash tables", 1974). A full shard grows by a twentieth; one among 10 million
 //! URLs takes a millisecond or two for that, where a single table would stand still for half a second. It
 //! consists of small pieces, all of one size, so that what a shard leaves behind when it grows is used
 //! again at once. A URL is never taken out.
@@ -17,8 +17,8 @@ const MARK_SHIFT: u32 = 32;
 /// What a state may be: more than 0 and less than two to this power.
 pub(super) const STATE_BITS: u32 = 96 - KEY_BITS;
 
-/// A shard is full when so many of ten places are taken. At nine in ten some five cells are looked at.
-const FULL_OF_TEN: usize = 9;
+/// A shard is full when so many of twenty places are taken. At nineteen some ten cells are looked at.
+const FULL_OF_TWENTY: usize = 19;
 /// Cells of a piece.
 const PIECE: usize = 64;
 /// The first places of a shard.
@@ -199,7 +199,7 @@ impl Shard {
             self.set(at, cell);
             return old;
         }
-        if (self.used + 1) * 10 > self.homes * FULL_OF_TEN {
+        if (self.used + 1) * 20 > self.homes * FULL_OF_TWENTY {
             self.grow();
         }
         let mut at = self.find(cell.key()).unwrap_or_else(|at| at);
@@ -215,9 +215,9 @@ impl Shard {
         None
     }
 
-    /// Makes room for a tenth more.
+    /// Makes room for a twentieth more.
     fn grow(&mut self) {
-        let homes = (self.homes + self.homes / 10).max(self.homes + 1);
+        let homes = (self.homes + self.homes / 20).max(self.homes + 1);
         self.homes = homes.max(HOMES_MIN);
         let old = std::mem::take(&mut self.pieces);
         self.pieces = Vec::with_capacity(self.homes / PIECE + 2);
@@ -271,8 +271,8 @@ mod tests {
             assert_eq!(table.insert(UrlId(number), number + 1), None);
         }
         let pieces: usize = table.shards.iter().map(|shard| shard.pieces.len()).sum();
-        // At most a quarter of gaps, and the last pieces of 64 shards.
-        assert!(pieces * PIECE < 123_000 + 2 * SHARDS * PIECE, "{pieces}");
+        // At most a tenth of gaps, and the last pieces of 64 shards.
+        assert!(pieces * PIECE < 111_000 + 2 * SHARDS * PIECE, "{pieces}");
         for number in 0..100_000_u64 {
             assert_eq!(table.get(UrlId(number)), Some(number + 1));
         }
