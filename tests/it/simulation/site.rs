@@ -146,15 +146,10 @@ impl Site {
         if !seen.busy.insert(host) {
             seen.wrongs.push(format!("{url}: its host is being asked"));
         }
-        let not_before = |done: &Done| {
-            if seen.broken.contains(&done.crawl) {
-                done.not_before.min(done.ended.after(self.delay))
-            } else {
-                done.not_before
-            }
-        };
+        // A lease that is dropped counts from the moment when it was taken, and of that a site knows nothing.
+        let counts = |done: &Done| !seen.broken.contains(&done.crawl);
         let mut of_host = seen.done.iter().filter(|done| place(&done.url).0 == host);
-        if let Some(early) = of_host.find(|done| not_before(done) > now) {
+        if let Some(early) = of_host.find(|done| done.not_before > now && counts(done)) {
             let words = format!(
                 "{url}: asked at {} ms, {} had to be waited for after {} at {}",
                 now.0, early.not_before.0, early.url, early.ended.0
