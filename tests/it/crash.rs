@@ -1,7 +1,9 @@
 //! A crawl whose daemon is killed with SIGKILL, again and again, comes to the same end as one that
-//! was left in peace.
+//! was left in peace, and asks for nothing twice that it has booked.
 //!
 //! `APPRENTICE_CRASH_KILLS` is how often it is killed, `APPRENTICE_CRASH_SEED` the seed of the moments.
+
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,7 +12,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apprentice::archive::{Answer, Library};
 use apprentice::booking::{Event, Kept, PageBooking, Reference, Seq};
 use apprentice::clock::{Clock, SystemClock, Timestamp, chance};
 use apprentice::control::client::Client;
@@ -18,19 +19,24 @@ use apprentice::frontier::{
     Combine, Frontier, FrontierParams, FrontierStore, HOSTS_PER_ADDRESS, HostCalendar, LinkState,
     SledStore,
 };
-use apprentice::lab::toyweb::{BROKEN_HOST, ToyLibrary, ToyParams, ToyWeb};
+use apprentice::lab::toyweb::{BROKEN_HOST, ToyParams, ToyWeb};
 use apprentice::proto::v1;
 use apprentice::store::StoreOptions;
 use apprentice::url::{CanonicalUrl, UrlId};
 use rand::RngExt;
+use tokio::task::JoinHandle;
+use watched::Watched;
 
 use crate::support::daemon::{Home, Web, create, loss, rows, status};
 
 /// Kills in every test run.
 const KILLS: u32 = 20;
 const KILLS_VARIABLE: &str = "APPRENTICE_CRASH_KILLS";
-/// Pages of the web for each kill.
+/// Of so many kills some are to hit a retraining, or the frontier on its way into a new order.
+const KILLS_AMID: u32 = 100;
+/// Pages of the web for each kill, up to so many kills.
 const PAGES_A_KILL: usize = 25;
+const KILLS_A_WEB: u32 = 200;
 /// Between two requests to a host: some forty pages a host make a crawl that outlives [`KILLS`].
 const DELAY_MS: u64 = 350;
 /// A daemon lives at most this long (ms): it has to open the store, to ask for robots.txt, to wait
@@ -38,21 +44,6 @@ const DELAY_MS: u64 = 350;
 const LIFE_MS_MAX: u64 = 1_600;
 /// Set it to the seed of a run that failed.
 const SEED_VARIABLE: &str = "APPRENTICE_CRASH_SEED";
-
-/// The generated web, with failures that are tried again soon.
-struct Impatient(ToyLibrary);
-
-impl Library for Impatient {
-    async fn answer(&self, url: &CanonicalUrl) -> Answer {
-        let mut answer = self.0.answer(url).await;
-        if answer.status == 500 {
-            answer.status = 503;
-            let soon = ("Retry-After".to_owned(), "1".to_owned());
-            answer.headers.push(soon);
-        }
-        answer
-    }
-}
 
 /// What became of a URL, comparable between crawls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,11 +84,32 @@ fn spec(home: &Home, web: &ToyWeb) -> v1::CrawlSpec {
 struct Remains {
     rows: Vec<v1::PageRow>,
     fates: BTreeMap<CanonicalUrl, Fate>,
-    /// What is to be told of the kills.
-    kills: String,
+    /// The URL of each request that was booked, and when it had ended.
+    booked: Vec<(CanonicalUrl, Timestamp)>,
+    kills: Kills,
+}
+
+/// What is to be told of the kills.
+#[derive(Default)]
+struct Kills {
+    at: Vec<Timestamp>,
+    /// Those while a retraining was going on.
+    amid: u32,
+    fetched: BTreeSet<u64>,
+    epochs: BTreeSet<u64>,
 }
 
 impl Remains {
+    fn of(rows: Vec<v1::PageRow>, home: &Home, kills: Kills) -> Self {
+        let (fates, booked) = fates(&home.data().join("crawls/crawl"));
+        Self {
+            rows,
+            fates,
+            booked,
+            kills,
+        }
+    }
+
     fn pages(&self) -> BTreeSet<&CanonicalUrl> {
         let pages = self.fates.iter();
         pages
@@ -107,41 +119,48 @@ impl Remains {
 }
 
 /// A crawl that nobody disturbs.
-async fn undisturbed(web: &Web, toy: &ToyWeb) -> Remains {
+async fn undisturbed(toy: &Arc<ToyWeb>) -> Remains {
+    let watched = Watched::new(toy);
+    let web = Web::serve(watched.clone()).await;
     let home = Home::new();
-    let daemon = home.daemon_on(web).await;
+    let daemon = home.daemon_on(&web).await;
     let mut client = daemon.client().await;
     create(&mut client, spec(&home, toy)).await;
     let rows = account(&mut client).await;
     daemon.stop().await;
-    let fates = fates(&home.data().join("crawls/crawl"));
-    let kills = String::new();
-    Remains { rows, fates, kills }
+    let remains = Remains::of(rows, &home, Kills::default());
+    watched.assert_asked_once(&remains.booked, &[], DELAY_MS.cast_signed());
+    remains
 }
 
 /// Asks for a retraining, whose answer the daemon may not live to give: its epoch goes through the frontier
 /// while the crawl goes on.
-fn retrain(mut client: Client, kill: u32) {
+fn retrain(mut client: Client, kill: usize) -> JoinHandle<bool> {
     let request = v1::RetrainRequest {
         name: "crawl".into(),
-        learner: ["ftrl", "nb"][kill as usize % 2].into(),
+        learner: ["ftrl", "nb"][kill % 2].into(),
         from_scratch: kill.is_multiple_of(3),
         ..Default::default()
     };
-    tokio::spawn(async move { client.retrain(request).await.is_ok() });
+    tokio::spawn(async move { client.retrain(request).await.is_ok() })
 }
 
-/// A crawl whose daemon is killed again and again.
-async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
+/// A crawl whose daemon is killed again and again, `kills` times or until it has ended.
+async fn disturbed(toy: &Arc<ToyWeb>, seed: u64, kills: usize) -> Remains {
+    let watched = Watched::new(toy);
+    let web = Web::serve(watched.clone()).await;
     let home = Home::new();
     let mut moments = chance(seed, "moments to kill at");
-    let mut daemon = home.daemon_on(web).await;
+    let mut daemon = home.daemon_on(&web).await;
     create(&mut daemon.client().await, spec(&home, toy)).await;
-    let mut progress = BTreeSet::new();
-    let mut retrained = BTreeSet::new();
-    let mut killed = 0;
-    for kill in 1..=kills() {
-        let life = Duration::from_millis(moments.random_range(0..LIFE_MS_MAX));
+    let mut done = Kills::default();
+    let mut retraining = None;
+    while done.at.len() < kills {
+        let mut life = Duration::from_millis(moments.random_range(0..LIFE_MS_MAX));
+        // Every other retraining has hardly begun when its daemon dies.
+        if retraining.is_some() && moments.random_bool(0.5) {
+            life = Duration::from_millis(moments.random_range(0..LIFE_MS_MAX / 10));
+        }
         tokio::time::sleep(life).await;
         // Some are stopped first, and go on for a moment, or die asleep.
         if moments.random_bool(0.2) {
@@ -152,46 +171,38 @@ async fn disturbed(web: &Web, toy: &ToyWeb, seed: u64) -> Remains {
                 tokio::time::sleep(life / 4).await;
             }
         }
+        let amid = retraining
+            .take()
+            .is_some_and(|asked: JoinHandle<bool>| !asked.is_finished());
         daemon.kill();
+        done.at.push(watched.now());
+        done.amid += u32::from(amid);
         // Some daemons are killed while they start.
-        daemon = if moments.random_bool(0.2) {
-            home.spawn(&["--archive-proxy", &web.proxy])
-        } else {
-            let daemon = home.daemon_on(web).await;
-            let mut client = daemon.client().await;
-            let crawl = status(&mut client, "crawl").await;
-            let running = crawl.state() == v1::CrawlState::Running;
-            assert!(
-                running || kill > KILLS,
-                "after kill {kill}: {}",
-                crawl.reason
-            );
-            killed = kill;
-            if !running {
-                break;
-            }
-            progress.insert(crawl.fetched);
-            retrained.insert(crawl.epoch);
-            retrain(client, kill);
-            daemon
-        };
+        if moments.random_bool(0.2) {
+            daemon = home.spawn(&["--archive-proxy", &web.proxy]);
+            continue;
+        }
+        daemon = home.daemon_on(&web).await;
+        let mut client = daemon.client().await;
+        let crawl = status(&mut client, "crawl").await;
+        if crawl.state() != v1::CrawlState::Running {
+            assert_eq!(crawl.state(), v1::CrawlState::Finished, "{}", crawl.reason);
+            break;
+        }
+        done.fetched.insert(crawl.fetched);
+        done.epochs.insert(crawl.epoch);
+        retraining = Some(retrain(client, done.at.len()));
     }
     // The last one may have been one of those that nobody waited for.
     daemon.kill();
-    assert!(
-        progress.len() > 3,
-        "hardly a life booked anything: {progress:?}"
-    );
-    assert!(
-        retrained.len() > 1,
-        "no epoch outlived a kill: {retrained:?}"
-    );
-    let daemon = home.daemon_on(web).await;
+    done.at.push(watched.now());
+    let daemon = home.daemon_on(&web).await;
     let rows = account(&mut daemon.client().await).await;
     daemon.stop().await;
-    let fates = fates(&home.data().join("crawls/crawl"));
-    let kills = format!("{killed} kills; fetched by then: {progress:?}, epochs: {retrained:?}");
-    Remains { rows, fates, kills }
+    let remains = Remains::of(rows, &home, done);
+    let kills = &remains.kills.at;
+    watched.assert_asked_once(&remains.booked, kills, DELAY_MS.cast_signed());
+    remains
 }
 
 /// Waits for the end of the crawl and compares its curve with its rows, which it gives back.
@@ -244,8 +255,9 @@ fn assert_kept(kept: &Kept, url: &CanonicalUrl, files: &mut BTreeMap<u32, Vec<u8
     assert!(members.is_empty());
 }
 
-/// Opens the log of a crawl that has ended and looks up what became of every URL in it.
-fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
+/// Opens the log of a crawl that has ended and looks up what became of every URL in it; gives as well the
+/// requests that it tells of.
+fn fates(folder: &Path) -> (BTreeMap<CanonicalUrl, Fate>, Vec<(CanonicalUrl, Timestamp)>) {
     let log = folder.join("log");
     let store = SledStore::open(&log, &StoreOptions::default()).unwrap();
     let params = FrontierParams {
@@ -262,8 +274,16 @@ fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
     let mut urls = BTreeMap::new();
     let mut booked: Vec<(Seq, PageBooking)> = Vec::new();
     let mut moved = Vec::new();
+    let mut requests = Vec::new();
     let visit = &mut |seq, event: Event| {
         frontier.admit(seq, &event);
+        let lease = match &event {
+            Event::Page(page) => Some(&page.lease),
+            Event::Failure(failure) => Some(&failure.lease),
+            Event::Redirect(redirect) => Some(&redirect.lease),
+            _ => None,
+        };
+        requests.extend(lease.map(|lease| (lease.url.clone(), lease.finished_at)));
         match event {
             Event::Page(page) => booked.push((seq, page)),
             Event::Redirect(redirect) => {
@@ -300,7 +320,7 @@ fn fates(folder: &Path) -> BTreeMap<CanonicalUrl, Fate> {
         };
         (url, fate)
     };
-    urls.into_values().map(fate).collect()
+    (urls.into_values().map(fate).collect(), requests)
 }
 
 fn fate_of(event: Event, url: &CanonicalUrl) -> Fate {
@@ -328,24 +348,47 @@ fn fate_of(event: Event, url: &CanonicalUrl) -> Fate {
 async fn a_crawl_killed_again_and_again_ends_like_one_left_in_peace() {
     let seed = moments_seed();
     println!("moments: {SEED_VARIABLE}={seed}");
-    let toy = Arc::new(ToyWeb::generate(
-        3,
-        ToyParams::finite(PAGES_A_KILL * kills().max(KILLS) as usize),
-    ));
-    let web = Web::serve(Impatient(ToyLibrary(Arc::clone(&toy)))).await;
-    let (peace, kills) = tokio::join!(undisturbed(&web, &toy), disturbed(&web, &toy, seed));
-
-    println!("{}", kills.kills);
-    let mut seen = BTreeSet::new();
-    for row in &kills.rows {
-        assert!(seen.insert(&row.url), "{} is booked twice", row.url);
+    let wanted = kills() as usize;
+    let pages = PAGES_A_KILL * kills().clamp(KILLS, KILLS_A_WEB) as usize;
+    let toy = Arc::new(ToyWeb::generate(3, ToyParams::finite(pages)));
+    let (peace, first) = tokio::join!(undisturbed(&toy), disturbed(&toy, seed, wanted));
+    let mut crawls = vec![first];
+    let done = |crawls: &[Remains]| -> usize {
+        let kills = crawls.iter().map(|crawl| crawl.kills.at.len() - 1);
+        kills.sum()
+    };
+    // One that came to its end before it was killed so often is followed by another one.
+    while done(&crawls) < wanted {
+        let seed = seed + crawls.len() as u64;
+        crawls.push(disturbed(&toy, seed, wanted - done(&crawls)).await);
     }
-    assert_eq!(kills.pages(), peace.pages());
-    assert_eq!(kills.rows.len(), peace.rows.len());
-    for (url, fate) in &peace.fates {
-        assert_eq!(kills.fates.get(url), Some(fate), "{url}");
+    for crawl in &crawls {
+        let Kills {
+            at,
+            amid,
+            fetched,
+            epochs,
+        } = &crawl.kills;
+        println!(
+            "{} kills, {amid} of them amid a retraining; fetched by then: {fetched:?}, epochs: {epochs:?}",
+            at.len() - 1
+        );
+        assert_same(&peace, crawl);
     }
-    assert_eq!(kills.fates.len(), peace.fates.len());
+    let most = |count: &dyn Fn(&Kills) -> usize| crawls.iter().map(|c| count(&c.kills)).max();
+    assert!(
+        most(&|kills| kills.fetched.len()) > Some(3),
+        "hardly a life booked anything"
+    );
+    assert!(
+        most(&|kills| kills.epochs.len()) > Some(1),
+        "no epoch outlived a kill"
+    );
+    let amid: u32 = crawls.iter().map(|crawl| crawl.kills.amid).sum();
+    assert!(
+        kills() < KILLS_AMID || amid > kills() / 20,
+        "{amid} amid a retraining"
+    );
 
     // The web has all that can become of a link, and all of it that can be had was had.
     let crawlable = toy.pages().iter().filter(|page| page.is_crawlable());
@@ -364,4 +407,18 @@ async fn a_crawl_killed_again_and_again_ends_like_one_left_in_peace() {
             .keys()
             .any(|url| url.as_str().starts_with(&broken))
     );
+}
+
+/// The killed crawl has what the other one has, and nothing twice.
+fn assert_same(peace: &Remains, killed: &Remains) {
+    let mut seen = BTreeSet::new();
+    for row in &killed.rows {
+        assert!(seen.insert(&row.url), "{} is booked twice", row.url);
+    }
+    assert_eq!(killed.pages(), peace.pages());
+    assert_eq!(killed.rows.len(), peace.rows.len());
+    for (url, fate) in &peace.fates {
+        assert_eq!(killed.fates.get(url), Some(fate), "{url}");
+    }
+    assert_eq!(killed.fates.len(), peace.fates.len());
 }

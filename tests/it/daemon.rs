@@ -2,6 +2,7 @@
 //! hosts.
 
 mod contact;
+mod damage;
 mod disk;
 mod kept;
 mod refusals;

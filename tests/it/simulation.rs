@@ -1,36 +1,42 @@
-//! Whole crawls from a seed: a random web of capricious hosts, a clock that nobody waits for, a
-//! crawler that dies at random moments and is started again. Afterwards the log, the memory and what
-//! the hosts saw have to agree.
+//! Whole crawls from a seed: a random web of capricious hosts, a clock that nobody waits for and that is
+//! set wrong at times, a disk that fails, a crawler of one or two crawls that dies at random moments and is
+//! started again. Afterwards the log, the memory and what the hosts saw have to agree.
 //!
 //! `SIMULATION_SEEDS` is how many seeds are tried, `SIMULATION_FROM` the first.
 
 mod check;
+mod clock;
+mod crawl;
+mod learned;
+mod life;
 mod log;
 mod site;
 mod web;
 
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
-use apprentice::booking::{CrawlState, Event, SeedsEvent, Seq, StateEvent};
-use apprentice::clock::{Chance, Clock, SimulatedClock, Timestamp, chance};
-use apprentice::crawl::{
-    CrawlOrder, Engine, EngineParts, Handle, Judge, Pace, Progress, RobotsPolicy, SEED_PRIORITY,
-};
-use apprentice::critic::{ClassId, ClassScore, PageJudge, Verdict};
-use apprentice::fetch::robots::RobotsCache;
-use apprentice::frontier::{FrontierStore, HostCalendar, MemoryStore};
-use apprentice::page::Page;
-use apprentice::proto::v1;
-use prost::Message;
+use apprentice::booking::Seq;
+use apprentice::clock::{Chance, Clock, Timestamp, chance};
+use apprentice::crawl::Pace;
+use apprentice::frontier::FrontierStore;
 use rand::RngExt;
 
-use log::Log;
+use clock::WallClock;
+use crawl::Crawl;
+use life::{End, Living, World};
+use log::{Fate, Log};
 use site::Site;
-use web::{Web, url};
+use web::Web;
 
-/// Seeds tried in every test run; some seconds.
+/// Seeds tried in every test run; less than a minute.
 const SEEDS: u64 = 200;
+/// A seed takes a second or two; one that takes so long has come to a stop.
+const PATIENCE: Duration = Duration::from_mins(3);
+const HOUR_MS: i64 = 3_600_000;
 
 #[test]
 fn whatever_happens_log_memory_and_hosts_agree() {
@@ -39,269 +45,226 @@ fn whatever_happens_log_memory_and_hosts_agree() {
         given.map_or(usual, |text| text.parse().unwrap())
     };
     let from = number("SIMULATION_FROM", 0);
-    for seed in from..from + number("SIMULATION_SEEDS", SEEDS) {
-        let wrongs = Simulation::new(seed).run();
+    let seeds = number("SIMULATION_SEEDS", SEEDS);
+    let mut happened = Happened::default();
+    for seed in from..from + seeds {
+        let (wrongs, more) = watched(seed);
+        for (what, times) in more {
+            *happened.entry(what).or_default() += times;
+        }
         assert!(
             wrongs.is_empty(),
             "seed {seed}: {}\nSIMULATION_FROM={seed} SIMULATION_SEEDS=1 cargo test --test it simulation",
             wrongs.join("\n")
         );
     }
+    println!("{seeds} seeds: {happened:?}");
+    let never = happened.iter().find(|(_, times)| **times == 0);
+    assert!(seeds < SEEDS || never.is_none(), "never: {never:?}");
 }
 
-/// Judges by the words that the web is made of.
-struct WordJudge;
+/// How often what was to happen did.
+type Happened = BTreeMap<&'static str, usize>;
 
-static CLASSES: LazyLock<Vec<String>> = LazyLock::new(|| vec!["reef".into(), "sand".into()]);
-
-impl PageJudge for WordJudge {
-    fn judge_batch(&self, pages: &[&Page]) -> Vec<Verdict> {
-        let verdict = |page: &&Page| {
-            let says = |word: &str| page.vocabulary.iter().any(|known| known == word);
-            let log_odds = 3.0 * (f32::from(says("reef")) - f32::from(says("sand")));
-            Verdict {
-                log_odds,
-                calibrated_log_odds: log_odds,
-                best: vec![ClassScore {
-                    class: ClassId(u16::from(log_odds < 0.0)),
-                    log_posterior: -0.05,
-                }],
-                near_focus: log_odds >= 0.0,
-                version: 1,
-            }
-        };
-        pages.iter().map(verdict).collect()
-    }
-
-    fn class_names(&self) -> &[String] {
-        &CLASSES
-    }
-}
-
-/// Waits for the end of a crawl.
-async fn finished(handle: &Handle) -> v1::Crawl {
-    loop {
-        let status = handle.status().await.unwrap();
-        if status.state == v1::CrawlState::Finished as i32 {
-            return status;
+/// What went wrong under a seed, also if it was a panic or had no end.
+fn watched(seed: u64) -> (Vec<String>, Happened) {
+    let (sender, ended) = channel();
+    let run = move || {
+        let outcome = Simulation::new(seed).run();
+        // Nobody listens any more if it took too long.
+        let _ = sender.send(outcome);
+    };
+    let simulation = thread::Builder::new().name(format!("seed {seed}"));
+    let simulation = simulation.spawn(run).unwrap();
+    let wrong = match ended.recv_timeout(PATIENCE) {
+        Ok(outcome) => return outcome,
+        Err(RecvTimeoutError::Timeout) => format!("no end after {PATIENCE:?}"),
+        Err(RecvTimeoutError::Disconnected) => {
+            let panic = simulation.join().unwrap_err();
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+            format!("it panicked: {}", words.unwrap_or("see above"))
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    (vec![wrong], Happened::default())
 }
 
-/// One crawl with its deaths.
+/// A crawler with its lives.
 struct Simulation {
     seed: u64,
     web: Arc<Web>,
-    clock: SimulatedClock,
+    clock: WallClock,
     site: Site,
-    spec: v1::CrawlSpec,
-    pace: Pace,
+    crawls: Vec<Crawl>,
+    wrongs: Vec<String>,
+    happened: Happened,
 }
 
 impl Simulation {
     fn new(seed: u64) -> Self {
         let web = Arc::new(Web::generate(seed));
-        let hat = &mut chance(seed, "spec");
-        let clock = SimulatedClock::starting_at(Timestamp(1_000));
-        let in_flight = [1, 4][hat.random_range(0..2)];
-        let delay_ms = [0, 300, 2_000][hat.random_range(0..3)];
-        let order = CrawlOrder::ALL[hat.random_range(0..3)].name();
-        let steering = ["", "", "+best-n-first:5", "+altered-greedy:0.5:0.3"];
-        let steering = steering[chance(seed, "steering").random_range(0..4)];
-        let mut or_none = |max: u64| {
-            if hat.random_bool(0.5) {
-                0
-            } else {
-                hat.random_range(1..max)
-            }
-        };
-        let spec = v1::CrawlSpec {
-            name: "simulated".into(),
-            topics: vec!["reef".into()],
-            critic: "given".into(),
-            order: format!("{order}{steering}"),
-            budget: or_none(40),
-            scope: Some(v1::Scope {
-                pages_per_host_max: or_none(6),
-                depth_max: u32::try_from(or_none(5)).unwrap(),
-                ..Default::default()
-            }),
-            limits: Some(v1::Limits {
-                in_flight_max: in_flight,
-                delay_ms_min: Some(delay_ms),
-                redirects_max: 2,
-                ..Default::default()
-            }),
-            ..Default::default()
-        };
-        let delay = Duration::from_millis(delay_ms);
-        let site = Site::new(Arc::clone(&web), clock.clone(), delay, in_flight == 1);
+        // Late enough that the clock can be set back.
+        let clock = WallClock::starting_at(Timestamp(10 * HOUR_MS));
+        let delay_ms = [0, 300, 2_000][chance(seed, "delay").random_range(0..3)];
         // A live crawl flushes on threads of its own: it is tried more rarely, since its seed does
-        // not tell all.
+        // not tell all. Two crawls wait for each other, which a replay does not.
         let pace = if seed.is_multiple_of(4) {
             Pace::Live
         } else {
             Pace::Replay
         };
+        let crawls = if seed.is_multiple_of(8) { 2 } else { 1 };
+        let crawls: Vec<Crawl> = (0..crawls)
+            .map(|number| Crawl::draw(seed, number, &web, delay_ms, pace))
+            .collect();
+        for crawl in &crawls {
+            crawl.begin(&web, clock.now());
+        }
+        let limits = crawls[0].spec.limits.as_ref();
+        let one_by_one = limits.is_some_and(|limits| limits.in_flight_max == 1);
+        let site = Site::new(
+            Arc::clone(&web),
+            clock.clone(),
+            Duration::from_millis(delay_ms),
+            one_by_one && crawls.len() == 1,
+        );
         Self {
             seed,
             web,
             clock,
             site,
-            spec,
-            pace,
+            crawls,
+            wrongs: Vec::new(),
+            happened: Happened::default(),
         }
     }
 
-    /// What went wrong.
-    fn run(&self) -> Vec<String> {
+    /// What went wrong, and what happened.
+    fn run(mut self) -> (Vec<String>, Happened) {
         let hat = &mut chance(self.seed, "deaths");
-        let mut spec = self.spec.clone();
-        let mut store = self.first_log();
-        let mut lost = check::Lost::default();
-        let mut life = 0;
         let mut changes = hat.random_range(0..3);
-        let (store, progress) = loop {
-            let dies = life < 4 && hat.random_bool(0.6);
-            let dies = dies.then(|| Seq(store.last().0 + hat.random_range(1..30)));
-            let flushes = chance(self.seed, &format!("flushes of life {life}"));
-            let log = Arc::new(Log::new(store, flushes, dies));
-            let ended = self.live(&log, &spec);
-            store = log.inner.after_crash();
-            if let Some((progress, wrongs)) = ended {
-                lost.wrongs.extend(wrongs);
-                if changes == 0 {
-                    break (store, progress);
-                }
-                changes -= 1;
-                self.site.crawler_ended(&check::events_of(&store));
-                self.change(&mut spec, progress.fetched(), &store, hat);
-                continue;
-            }
-            let events = check::events_of(&store);
-            self.site.crawler_ended(&events);
-            lost.count(&self.site.asked(), &events);
+        let mut life = 0;
+        loop {
+            let ends = self.live(life, hat);
             life += 1;
-        };
-        let mut wrongs = self.site.wrongs();
-        wrongs.extend(check::check(
-            &spec,
-            &store,
-            &progress,
-            &self.site.asked(),
-            &lost,
-        ));
-        wrongs
-    }
-
-    fn first_log(&self) -> MemoryStore {
-        let store = MemoryStore::new();
-        let at = self.clock.now();
-        store.append(Event::SpecChange(self.spec.encode_to_vec()));
-        store.append(Event::State(StateEvent {
-            state: CrawlState::Running,
-            reason: "simulated".into(),
-            at,
-        }));
-        let hosts = self.web.hosts.len();
-        store.append(Event::Seeds(SeedsEvent {
-            urls: (0..hosts.min(3)).map(|host| url(host, 0)).collect(),
-            priority: SEED_PRIORITY,
-            at,
-        }));
-        store.flush().unwrap();
-        store
-    }
-
-    /// Somebody changes the spec of the finished crawl and sets it going again.
-    fn change(
-        &self,
-        spec: &mut v1::CrawlSpec,
-        fetched: u64,
-        store: &MemoryStore,
-        hat: &mut Chance,
-    ) {
-        if spec.budget > 0 {
-            spec.budget = fetched + hat.random_range(1..20);
-        }
-        let scope = spec.scope.get_or_insert_default();
-        scope.pages_per_host_max = [0, 2, 8][hat.random_range(0..3)];
-        scope.deny.clear();
-        if hat.random_bool(0.5) {
-            scope.deny.push("p[2-5]$".to_owned());
-        }
-        store.append(Event::SpecChange(spec.encode_to_vec()));
-        store.append(Event::State(StateEvent {
-            state: CrawlState::Running,
-            reason: "changed".into(),
-            at: self.clock.now(),
-        }));
-        store.flush().unwrap();
-    }
-
-    /// One life of the crawler; `None` if it died, else its figures and what its memory got wrong.
-    fn live(&self, log: &Arc<Log>, spec: &v1::CrawlSpec) -> Option<(Progress, Vec<String>)> {
-        let parts = EngineParts {
-            source: Arc::new(self.site.clone()),
-            clock: self.clock.clone(),
-            judge: Judge::near(WordJudge),
-            store: Arc::clone(log) as _,
-            calendar: HostCalendar::default(),
-            robots: RobotsPolicy::Obey(RobotsCache::default()),
-            pace: self.pace,
-            world: None,
-            parsers: 2,
-            guard_note: String::new(),
-            needs_contact: false,
-            scorer: None,
-            start: None,
-            learned: None,
-            opening: Arc::default(),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let (engine, handle) = Engine::open(parts).unwrap();
-            let run = async {
-                let (ended, wrongs) = tokio::join!(engine.run(), self.look_in(&handle, log, spec));
-                (ended.unwrap(), wrongs)
-            };
-            tokio::select! {
-                biased;
-                () = log.dies() => None,
-                ended = run => Some(ended),
+            let is_whole = ends.iter().all(|end| matches!(end, End::Finished(_)));
+            if is_whole && changes == 0 {
+                break;
             }
-        })
+            self.crawler_ended(is_whole, hat);
+            if is_whole {
+                changes -= 1;
+                for crawl in &mut self.crawls {
+                    crawl.change(self.clock.now(), hat);
+                }
+            }
+        }
+        let mut wrongs = self.wrongs;
+        wrongs.extend(self.site.wrongs());
+        for crawl in &self.crawls {
+            let asked = self.site.of_crawl(crawl.number).asked();
+            wrongs.extend(check::check(crawl, &asked));
+            for (what, times) in check::happened(crawl) {
+                *self.happened.entry(what).or_default() += times;
+            }
+        }
+        (wrongs, self.happened)
     }
 
-    /// Waits for the end of a live crawl and compares its memory with its log.
-    async fn look_in(&self, handle: &Handle, log: &Log, spec: &v1::CrawlSpec) -> Vec<String> {
-        if self.pace == Pace::Replay {
-            return Vec::new();
+    /// One life of the crawler.
+    fn live(&mut self, life: u32, hat: &mut Chance) -> Vec<End> {
+        let fates = self.fates(life, hat);
+        let mut living = Vec::new();
+        let mut retrainings = Vec::new();
+        let orders = &mut chance(self.seed, &format!("orders of life {life}"));
+        for crawl in &mut self.crawls {
+            retrainings.push(crawl.draw_retraining(orders));
         }
-        // A crawl whose budget is spent stays finished, whatever else goes on.
-        let goes_on = !finished(handle).await.reason.starts_with("budget");
-        if goes_on {
-            // The scope may be wider than that of the last life: offer it what was refused.
-            let same = v1::UpdateCrawlRequest {
-                scope: spec.scope.clone(),
-                ..Default::default()
-            };
-            handle.update(same).await.unwrap();
-            finished(handle).await;
+        for ((crawl, fate), retraining) in self.crawls.iter().zip(fates).zip(retrainings) {
+            let flushes = format!("flushes of life {life}, crawl {}", crawl.number);
+            let log = Log::new(
+                crawl.store.after_crash(),
+                chance(self.seed, &flushes),
+                fate,
+                self.site.of_crawl(crawl.number),
+            );
+            living.push(Living {
+                crawl,
+                log: Arc::new(log),
+                retraining,
+            });
         }
-        let mut known = Vec::new();
-        for url in self.web.urls() {
-            let link = handle.lookup(url.id()).await.unwrap();
-            known.push((url, link));
+        let world = World {
+            web: &self.web,
+            site: &self.site,
+            clock: &self.clock,
+        };
+        let (ends, wrongs) = life::live(&world, &living);
+        let left: Vec<_> = living
+            .iter()
+            .map(|living| living.log.inner.after_crash())
+            .collect();
+        self.wrongs.extend(wrongs);
+        for ((crawl, store), end) in self.crawls.iter_mut().zip(left).zip(&ends) {
+            crawl.store = store;
+            crawl.cuts.push(crawl.store.last());
+            match end {
+                End::Finished(progress) => crawl.progress = progress.as_ref().clone(),
+                End::Broke(words) if !words.contains(log::DISK_FULL) => {
+                    self.wrongs.push(format!("it broke: {words}"));
+                }
+                End::Broke(_) => *self.happened.entry("breaks").or_default() += 1,
+                End::Died => *self.happened.entry("deaths").or_default() += 1,
+            }
         }
-        handle.shutdown().await;
-        let mut wrongs = check::memory(&self.spec, &log.inner, known);
-        if goes_on {
-            wrongs.extend(check::readmissions(spec, &log.inner));
+        ends
+    }
+
+    /// Later lives go on to their end.
+    fn fates(&self, life: u32, hat: &mut Chance) -> Vec<Fate> {
+        let mut fates = vec![Fate::default(); self.crawls.len()];
+        if life >= 4 {
+            return fates;
         }
-        wrongs
+        let events_max = if self.web.is_large() { 120 } else { 30 };
+        if hat.random_bool(0.6) {
+            let victim = hat.random_range(0..fates.len());
+            let last = self.crawls[victim].store.last();
+            fates[victim].dies_after = Some(Seq(last.0 + hat.random_range(1..events_max)));
+        }
+        if hat.random_bool(0.2) {
+            let victim = hat.random_range(0..fates.len());
+            let first = hat.random_range(0..3);
+            fates[victim].flushes_fail = first..first + hat.random_range(1..4);
+        }
+        fates
+    }
+
+    /// The crawler has died, or was shut down after all crawls had finished.
+    fn crawler_ended(&mut self, is_whole: bool, hat: &mut Chance) {
+        let logs: Vec<_> = self
+            .crawls
+            .iter()
+            .map(|crawl| check::events_of(&crawl.store))
+            .collect();
+        self.site.crawler_ended(&logs);
+        for (crawl, events) in self.crawls.iter_mut().zip(&logs) {
+            let asked = self.site.of_crawl(crawl.number).asked();
+            crawl.lost.count(&asked, events);
+            if !is_whole {
+                crawl.mend(self.clock.now());
+                self.wrongs
+                    .extend(learned::reopened(crawl, &self.web, &self.clock));
+            }
+        }
+        if hat.random_bool(0.2) {
+            *self.happened.entry("jumps of the clock").or_default() += 1;
+            let forward = hat.random_bool(0.5);
+            self.clock
+                .set(if forward { 24 * HOUR_MS } else { -HOUR_MS });
+            if forward {
+                self.site.clock_was_set_forward();
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ fn page_of(words: &str) -> Page {
 }
 
 /// Tells `reef` from `sand/dune` and `sand/shore`; version 7. A lagoon is of the shore.
-fn critic() -> Arc<dyn PageJudge> {
+pub(super) fn critic() -> Arc<dyn PageJudge> {
     let params = TrainParams {
         documents_min: Some(1),
         ..TrainParams::default()
@@ -69,7 +69,7 @@ fn lagoons() -> Crawl {
     crawl
 }
 
-fn request(at: &str, opinion: Opinion) -> v1::FeedbackRequest {
+pub(super) fn request(at: &str, opinion: Opinion) -> v1::FeedbackRequest {
     v1::FeedbackRequest {
         urls: vec![url(at).as_str().to_owned()],
         opinion: opinion as i32,

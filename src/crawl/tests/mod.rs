@@ -11,6 +11,7 @@ mod first_contacts;
 mod fold;
 mod interrupted;
 mod judging;
+mod kept_logs;
 mod learning;
 mod orders;
 mod redirects;

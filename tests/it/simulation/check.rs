@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use apprentice::booking::{Event, LeaseFacts, Refusal, Seq};
+use apprentice::booking::{EpochCause, Event, LeaseFacts, Refusal, Seq};
 use apprentice::clock::Timestamp;
 use apprentice::crawl::{Progress, Spec, Tally};
 use apprentice::critic::relevance_of;
@@ -11,6 +11,9 @@ use apprentice::frontier::{
 };
 use apprentice::proto::v1;
 use apprentice::url::{CanonicalUrl, UrlId};
+use prost::Message;
+
+use super::crawl::Crawl;
 
 type Asked = BTreeMap<CanonicalUrl, u32>;
 
@@ -28,7 +31,7 @@ pub(super) fn events_of(store: &MemoryStore) -> Vec<Event> {
 #[derive(Default)]
 pub(super) struct Lost {
     requests: BTreeMap<CanonicalUrl, u32>,
-    pub(super) wrongs: Vec<String>,
+    wrongs: Vec<String>,
 }
 
 impl Lost {
@@ -82,28 +85,42 @@ fn frontier_of(spec: &v1::CrawlSpec, events: &[Event]) -> Frontier {
     frontier
 }
 
-/// What a running crawl knew of its links against the fold of its log.
+/// What a crawl knew of its links against the fold of its log.
 pub(super) fn memory(
-    spec: &v1::CrawlSpec,
+    crawl: &Crawl,
     store: &MemoryStore,
     known: Vec<(CanonicalUrl, Option<KnownLink>)>,
 ) -> Vec<String> {
-    // Why a link waits is a question of the moment, not of the log.
-    let timeless = |mut link: Option<KnownLink>| {
-        if let Some(waiting) = link.as_mut().and_then(|link| link.waiting.as_mut()) {
-            waiting.why = WhyWaiting::Ready;
+    let fold = frontier_of(&crawl.spec, &events_of(store));
+    let mut wrongs = Vec::new();
+    for (url, link) in known {
+        let folded = comparable(crawl, fold.lookup(url.id(), Timestamp(0)));
+        let mut link = comparable(crawl, link);
+        // A lease is not in the log.
+        if let Some(leased) = link.as_mut()
+            && leased.state == LinkState::Leased
+            && let Some(waits) = folded.as_ref().filter(|link| link.waiting.is_some())
+        {
+            leased.clone_from(waits);
         }
-        link
-    };
-    let fold = frontier_of(spec, &events_of(store));
-    let pairs = known.into_iter().map(|(url, link)| {
-        let folded = timeless(fold.lookup(url.id(), Timestamp(0)));
-        (url, timeless(link), folded)
-    });
-    pairs
-        .filter(|(_, link, folded)| link != folded)
-        .map(|(url, link, folded)| format!("{url}: memory {link:?}, log {folded:?}"))
-        .collect()
+        if link != folded {
+            wrongs.push(format!("{url}: memory {link:?}, log {folded:?}"));
+        }
+    }
+    wrongs
+}
+
+/// What the log says of a link: not why it waits, which is a question of the moment, nor its scores where
+/// they change without a booking, nor which of its pages have the best ones.
+fn comparable(crawl: &Crawl, mut link: Option<KnownLink>) -> Option<KnownLink> {
+    if let Some(waiting) = link.as_mut().and_then(|link| link.waiting.as_mut()) {
+        waiting.why = WhyWaiting::Ready;
+        if crawl.learns {
+            waiting.priority = 0.0;
+            waiting.references.truncate(1);
+        }
+    }
+    link
 }
 
 /// After the scope was set anew: no link stands refused by a scope that takes it.
@@ -129,18 +146,14 @@ pub(super) fn readmissions(spec: &v1::CrawlSpec, store: &MemoryStore) -> Vec<Str
 }
 
 /// All that has to hold at the end.
-pub(super) fn check(
-    spec: &v1::CrawlSpec,
-    store: &MemoryStore,
-    progress: &Progress,
-    asked: &Asked,
-    lost: &Lost,
-) -> Vec<String> {
-    let events = events_of(store);
-    let mut wrongs = lost.wrongs.clone();
-    wrongs.extend(figures(spec, &events, progress));
-    wrongs.extend(requests(&events, asked, lost));
-    wrongs.extend(links(spec, store, &events));
+pub(super) fn check(crawl: &Crawl, asked: &Asked) -> Vec<String> {
+    let events = events_of(&crawl.store);
+    let mut wrongs = crawl.lost.wrongs.clone();
+    wrongs.extend(figures(&crawl.spec, &events, &crawl.progress));
+    wrongs.extend(each_booking(&events, &crawl.progress));
+    wrongs.extend(requests(&events, asked, &crawl.lost));
+    wrongs.extend(links(&crawl.spec, &crawl.store, &events));
+    wrongs.extend(bound(crawl, &events));
     wrongs
 }
 
@@ -153,21 +166,96 @@ fn figures(spec: &v1::CrawlSpec, events: &[Event], progress: &Progress) -> Vec<S
     if fold != *progress {
         wrongs.push(format!("figures {progress:?}, of the log {fold:?}"));
     }
-    let counted = || events.iter().filter_map(Event::counts);
-    let loss: f64 = counted()
-        .map(|log_odds| 1.0 - log_odds.map_or(0.0, relevance_of))
-        .sum();
-    if (loss - progress.curve.loss()).abs() > 1e-4 {
-        wrongs.push(format!("loss {}, sum {loss}", progress.curve.loss()));
-    }
-    let booked = counted().count() as u64;
-    if spec.budget > 0 && booked > spec.budget {
-        wrongs.push(format!("{booked} fetches of a budget of {}", spec.budget));
-    }
+    let booked = events.iter().filter_map(Event::counts).count() as u64;
     let (state, reason) = &progress.state;
     let spent = spec.budget > 0 && booked == spec.budget;
     if state.name() != "finished" || spent != reason.starts_with("budget") {
         wrongs.push(format!("it ended {}: {reason}", state.name()));
+    }
+    let evicted: usize = events.iter().map(|event| evicted_by(event).len()).sum();
+    let counted = progress.refused_by_reason.get(Refusal::Evicted.name());
+    if counted.copied().unwrap_or(0) != evicted as u64 {
+        wrongs.push(format!("{evicted} links evicted, {counted:?} counted"));
+    }
+    wrongs
+}
+
+fn evicted_by(event: &Event) -> &[UrlId] {
+    match event {
+        Event::Evicted(evicted) => &evicted.links,
+        _ => &[],
+    }
+}
+
+/// How often it happened in a crawl that seldom does.
+pub(super) fn happened(crawl: &Crawl) -> [(&'static str, usize); 4] {
+    let events = events_of(&crawl.store);
+    let count = |is: &dyn Fn(&Event) -> bool| events.iter().filter(|event| is(event)).count();
+    let epoch = |event: &Event, is_ordered: bool| match event {
+        Event::Epoch(epoch) => (epoch.cause == EpochCause::Retrained) == is_ordered,
+        _ => false,
+    };
+    [
+        ("evictions", count(&|event| !evicted_by(event).is_empty())),
+        ("epochs", count(&|event| epoch(event, false))),
+        ("retrainings", count(&|event| epoch(event, true))),
+        (
+            "readmissions",
+            count(&|event| matches!(event, Event::Readmitted(_))),
+        ),
+    ]
+}
+
+/// With each booking the loss is the sum of all, and the budget that holds then is not passed.
+fn each_booking(events: &[Event], progress: &Progress) -> Vec<String> {
+    let mut wrongs = Vec::new();
+    let mut points = progress.curve.points(0).into_iter();
+    let (mut budget, mut booked, mut loss) = (0, 0, 0.0);
+    for (seq, event) in (1..).zip(events) {
+        if let Event::SpecChange(bytes) = event {
+            budget = v1::CrawlSpec::decode(bytes.as_slice()).unwrap().budget;
+        }
+        let Some(log_odds) = event.counts() else {
+            continue;
+        };
+        booked += 1;
+        loss += 1.0 - log_odds.map_or(0.0, relevance_of);
+        let point = points.next();
+        if !point.is_some_and(|point| point.n == booked && (point.loss - loss).abs() < 1e-4) {
+            wrongs.push(format!("event {seq}: loss {point:?}, sum {loss}"));
+        }
+        if budget > 0 && booked > budget {
+            wrongs.push(format!("event {seq}: fetch {booked} of {budget}"));
+        }
+    }
+    wrongs.extend(points.next().map(|more| format!("loss goes on: {more:?}")));
+    wrongs
+}
+
+/// No more links wait than may, but for the leased ones and what a life's last event has brought.
+fn bound(crawl: &Crawl, events: &[Event]) -> Vec<String> {
+    let limits = crawl.spec.limits.unwrap_or_default();
+    let Some(max) = limits.links_waiting_max else {
+        return Vec::new();
+    };
+    let max = max + u64::from(limits.in_flight_max);
+    let spec = Spec::check(&crawl.spec).unwrap();
+    let params = spec.tuning.frontier_params(spec.order, spec.combine);
+    let mut frontier = Frontier::new(params, HostCalendar::default());
+    let mut wrongs = Vec::new();
+    for (seq, event) in (1..).zip(events) {
+        frontier.admit(Seq(seq), event);
+        // What another life or another hand has written is put right by the crawl's next event.
+        let is_cut = (crawl.cuts.iter()).any(|cut| (cut.0..=cut.0 + 4).contains(&seq));
+        let next = usize::try_from(seq).ok().and_then(|next| events.get(next));
+        if is_cut || matches!(next, Some(Event::Evicted(_))) {
+            continue;
+        }
+        let counts = frontier.counts(Timestamp(0));
+        let waiting = counts.waiting + counts.held;
+        if waiting > max {
+            wrongs.push(format!("event {seq}: {waiting} links wait, {max} may"));
+        }
     }
     wrongs
 }
@@ -233,6 +321,11 @@ fn links(spec: &v1::CrawlSpec, store: &MemoryStore, events: &[Event]) -> Vec<Str
         };
         for target in targets {
             let state = frontier.lookup(target, Timestamp(0)).map(|link| link.state);
+            if let Some(LinkState::Refused(Refusal::Evicted, by)) = state
+                && !evicted_by(&store.event(by).unwrap().unwrap()).contains(&target)
+            {
+                wrongs.push(format!("event {}: did not evict {target}", by.0));
+            }
             if !matches!(
                 state,
                 Some(LinkState::Fetched(_) | LinkState::Refused(..) | LinkState::Waiting)

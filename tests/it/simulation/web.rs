@@ -97,12 +97,27 @@ pub(super) fn robots_of(url: &CanonicalUrl) -> (usize, usize) {
 impl Web {
     pub(super) fn generate(seed: u64) -> Self {
         let hat = &mut chance(seed, "web");
-        let hosts = hat.random_range(1..6);
-        let pages = hat.random_range(1..12);
-        let hosts = (0..hosts).map(|_| Host::generate(hat, hosts, pages));
+        let mut hosts = hat.random_range(1..6);
+        let mut pages = hat.random_range(1..12);
+        let mut links_max = 9;
+        if chance(seed, "size").random_bool(0.15) {
+            hosts += 2;
+            pages = hat.random_range(40..70);
+            links_max = 40;
+        }
+        let hosts = (0..hosts).map(|_| Host::generate(hat, (hosts, pages), links_max));
         Self {
             hosts: hosts.collect(),
         }
+    }
+
+    /// So large that a bound on waiting links can be passed.
+    pub(super) fn is_large(&self) -> bool {
+        self.hosts
+            .iter()
+            .map(|host| host.answers.len())
+            .sum::<usize>()
+            > 100
     }
 
     /// Every URL that can be asked for, also those that are not there.
@@ -160,7 +175,7 @@ impl Web {
 }
 
 impl Host {
-    fn generate(hat: &mut Chance, hosts: usize, pages: usize) -> Self {
+    fn generate(hat: &mut Chance, (hosts, pages): (usize, usize), links_max: usize) -> Self {
         let robots = match hat.random_range(0..12) {
             0..4 => Robots::Missing,
             4..8 => Robots::Rules {
@@ -183,7 +198,7 @@ impl Host {
             }
         };
         let is_dead = hat.random_bool(0.1);
-        let answers = (0..pages).map(|_| answer(hat, hosts, pages));
+        let answers = (0..pages).map(|_| answer(hat, (hosts, pages), links_max));
         Self {
             robots,
             is_dead,
@@ -205,7 +220,7 @@ fn redirect(target: CanonicalUrl) -> Outcome {
     })
 }
 
-fn answer(hat: &mut Chance, hosts: usize, pages: usize) -> Answer {
+fn answer(hat: &mut Chance, (hosts, pages): (usize, usize), links_max: usize) -> Answer {
     let target = |hat: &mut Chance| {
         // One beyond the last of each is not there.
         url(hat.random_range(0..=hosts), hat.random_range(0..=pages))
@@ -215,17 +230,21 @@ fn answer(hat: &mut Chance, hosts: usize, pages: usize) -> Answer {
         2 => {
             let times = hat.random_range(1..6);
             let error = failure(hat);
-            Answer::Flaky(times, error, page(hat, target))
+            Answer::Flaky(times, error, page(hat, target, links_max))
         }
         3 => Answer::Fails(failure(hat)),
-        _ => Answer::Page(page(hat, target)),
+        _ => Answer::Page(page(hat, target, links_max)),
     }
 }
 
-fn page(hat: &mut Chance, target: impl Fn(&mut Chance) -> CanonicalUrl) -> String {
+fn page(
+    hat: &mut Chance,
+    target: impl Fn(&mut Chance) -> CanonicalUrl,
+    links_max: usize,
+) -> String {
     let word = ["reef", "sand", "reef sand", "tide"][hat.random_range(0..4)];
     let mut html = format!("<title>{word}</title><p>{word}</p>");
-    for _ in 0..hat.random_range(0..9) {
+    for _ in 0..hat.random_range(0..links_max) {
         let rel = if hat.random_bool(0.1) {
             " rel=nofollow"
         } else {
