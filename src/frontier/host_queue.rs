@@ -106,14 +106,4 @@ impl Host {
     ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
         self.queue.in_order(links, Line::Own(side))
     }
-
-    /// The waiting links with their keys, in no order.
-    pub(super) fn waiting_links<'a>(
-        &'a self,
-        links: &'a Links,
-        side: Side,
-    ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
-        let slots = self.queue.slots();
-        slots.map(move |slot| (links.order_key(slot, side), slot))
-    }
 }

@@ -27,7 +27,8 @@ pub(super) struct Hosts {
     /// By key, which their records have.
     numbers: HashTable<u32>,
     hasher: RandomState,
-    places: Places,
+    /// Apart, for the engine that holds a frontier moves about.
+    places: Box<Places>,
     caps: Caps,
     domains: Domains,
     counts: LinkCounts,
@@ -448,7 +449,7 @@ impl Hosts {
             }
         }
         self.counts = LinkCounts::default();
-        self.places = Places::default();
+        *self.places = Places::default();
         for (number, queue) in (0..).zip(queues) {
             let queue = LinkHeap::of(queue, links, Line::Own(Side::Old));
             let host = self.get_mut(number);
