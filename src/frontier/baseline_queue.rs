@@ -160,14 +160,20 @@ impl Frontier {
         found
     }
 
-    /// Leases the baseline's link; `None` if another crawl holds its host.
+    /// Leases the baseline's link; `None` if its host may not be asked, for another crawl has asked it.
     pub fn lease_rival(&mut self, rivals: Rivals, now: Timestamp) -> Option<super::Lease> {
         let link = self.links.get(rivals.slot);
         let number = link.host;
         if link.is_leased() || !self.hosts.is_ready(number) {
             return None;
         }
-        let host = self.lease_host(number, now).ok()?;
+        let host = match self.lease_host(number, now) {
+            Ok(host) => host,
+            Err(refused) => {
+                self.hosts.refused(number, refused, &self.links);
+                return None;
+            }
+        };
         self.hosts.lease_slot(number, rivals.slot, &mut self.links);
         Some(self.lease_of(rivals.slot, host, now))
     }

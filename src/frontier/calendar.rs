@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::returns::{Returned, Returns};
+use super::returns::{Asker, Returns};
+use super::server::Server;
 use super::spacing::Spacing;
 use crate::clock::{Clock, Timestamp};
 use crate::url::HostKey;
@@ -18,7 +19,7 @@ const INSERTS_BETWEEN_SWEEPS: u32 = 10_000;
 const FORGET_AFTER: Duration = Duration::from_hours(24);
 
 /// A moment before all others.
-const NEVER: Timestamp = Timestamp(i64::MIN);
+pub(super) const NEVER: Timestamp = Timestamp(i64::MIN);
 
 /// The calendar of hosts, shared by the crawls of a daemon (a cheap clone is the same calendar).
 ///
@@ -57,6 +58,9 @@ struct Hosts {
     inserts: u32,
     /// The latest moment that anybody has asked at.
     latest: Timestamp,
+    /// How often somebody has tried to lease a host.
+    #[cfg(test)]
+    tries: u64,
 }
 
 #[derive(Debug)]
@@ -70,24 +74,13 @@ struct Times {
     askers: Vec<Asker>,
 }
 
-/// What is known of an address, with all the hosts behind it.
-#[derive(Debug)]
-struct Server {
-    last_start: Timestamp,
-    /// The one before, for a lease under which nothing is asked after all.
-    start_before: Timestamp,
-    last_end: Timestamp,
-    /// Its hosts that are out on a lease.
-    leased: u32,
-    /// Who wants to know that one of them has come back.
-    askers: Vec<Asker>,
-}
-
-/// A frontier, and its own number of the host.
-#[derive(Clone, Debug)]
-struct Asker {
-    returns: Weak<Returns>,
-    host: u32,
+/// Who refuses a lease.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Refused {
+    /// The host itself.
+    Host(Held),
+    /// The address where it stands.
+    Address(IpAddr, Held),
 }
 
 impl HostCalendar {
@@ -102,22 +95,23 @@ impl HostCalendar {
         now: Timestamp,
         spacing: impl Into<Spacing>,
     ) -> Result<HostLease, Held> {
-        self.lease(host, now, spacing.into(), None)
+        let lease = self.lease(host, now, spacing.into(), None);
+        lease.map_err(|refused| match refused {
+            Refused::Host(held) | Refused::Address(_, held) => held,
+        })
     }
 
     /// As [`try_lease`](Self::try_lease). If the host is out on a lease afterwards, whoever's,
-    /// `returns` is told of its end, once, under the number `asked_as`.
+    /// `returns` is told of its end, once, under the number `asked_as`; if too many of its address are,
+    /// it is told of the next end there, once for the address.
     pub(super) fn try_lease_for(
         &self,
         host: &HostKey,
         now: Timestamp,
         spacing: Spacing,
         (returns, asked_as): (&Arc<Returns>, u32),
-    ) -> Result<HostLease, Held> {
-        let asker = Asker {
-            returns: Arc::downgrade(returns),
-            host: asked_as,
-        };
+    ) -> Result<HostLease, Refused> {
+        let asker = Asker::new(returns, asked_as);
         self.lease(host, now, spacing, Some(asker))
     }
 
@@ -127,28 +121,33 @@ impl HostCalendar {
         now: Timestamp,
         spacing: Spacing,
         asker: Option<Asker>,
-    ) -> Result<HostLease, Held> {
+    ) -> Result<HostLease, Refused> {
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
+        #[cfg(test)]
+        {
+            hosts.tries += 1;
+        }
         let (held, address) = hosts.with_times(host, |times| {
             (times.held(now, spacing.delay), times.address)
         });
         if let Some(Held::Until(until)) = held {
-            return Err(Held::Until(until));
+            return Err(Refused::Host(Held::Until(until)));
         }
         if held.is_none()
-            && let Some(server) = address.and_then(|address| hosts.servers.get_mut(&address))
+            && let Some(address) = address
+            && let Some(server) = hosts.servers.get_mut(&address)
             && let Some(held) = server.held(now, spacing)
         {
-            if held == Held::Leased {
-                server.askers.extend(asker);
+            if let (Held::Leased, Some(asker)) = (held, asker) {
+                server.ask(asker);
             }
-            return Err(held);
+            return Err(Refused::Address(address, held));
         }
-        hosts.with_times(host, |times| {
-            times.askers.extend(asker);
-            held.map_or(Ok(()), Err)
-        })?;
+        hosts.with_times(host, |times| times.askers.extend(asker));
+        if let Some(held) = held {
+            return Err(Refused::Host(held));
+        }
         Ok(self.lease_of(hosts, host, address, now))
     }
 
@@ -213,10 +212,7 @@ impl HostCalendar {
         deadline: Timestamp,
         returns: &Arc<Returns>,
     ) -> Result<(HostLease, Timestamp), Held> {
-        let asker = Asker {
-            returns: Arc::downgrade(returns),
-            host: 0,
-        };
+        let asker = Asker::new(returns, 0);
         let mut hosts = self.lock();
         hosts.latest = hosts.latest.max(now);
         let (held, address) = hosts.with_times(host, |times| {
@@ -230,7 +226,7 @@ impl HostCalendar {
         let held_there = server.and_then(|server| {
             let held = server.held(now, spacing);
             if held == Some(Held::Leased) {
-                server.askers.push(asker);
+                server.ask(asker);
             }
             held
         });
@@ -290,6 +286,12 @@ impl HostCalendar {
         self.lock().known.len()
     }
 
+    /// How often somebody has tried to lease a host.
+    #[cfg(test)]
+    pub(super) fn tries(&self) -> u64 {
+        self.lock().tries
+    }
+
     fn give_back(&self, lease: &HostLease, ended_at: Timestamp, next_at: Timestamp) {
         let host = &lease.host;
         let mut hosts = self.lock();
@@ -304,11 +306,10 @@ impl HostCalendar {
         drop(hosts);
         // Outside the lock: a woken crawl asks the calendar at once.
         for asker in askers {
-            asker.tell(next_at, last_end);
+            asker.tell_host(next_at, last_end);
         }
-        // These hosts are ready themselves.
-        for asker in waited_there {
-            asker.tell(NEVER, NEVER);
+        for (asker, address) in waited_there {
+            asker.tell_address(address);
         }
     }
 
@@ -340,13 +341,7 @@ impl Hosts {
 
     /// What is known of an address, new or not.
     fn server(&mut self, address: IpAddr) -> &mut Server {
-        self.servers.entry(address).or_insert(Server {
-            last_start: NEVER,
-            start_before: NEVER,
-            last_end: NEVER,
-            leased: 0,
-            askers: Vec::new(),
-        })
+        self.servers.entry(address).or_insert_with(Server::new)
     }
 
     /// The host is out on a lease from `at` on.
@@ -359,63 +354,22 @@ impl Hosts {
 
     /// A host has come back; if `ended_at` is never, unasked. Gives those who waited for that where it
     /// stands.
-    fn leave(&mut self, lease: &HostLease, ended_at: Timestamp) -> Vec<Asker> {
-        let address = lease.address;
-        let Some(server) = address.and_then(|address| self.servers.get_mut(&address)) else {
+    fn leave(&mut self, lease: &HostLease, ended_at: Timestamp) -> Vec<(Asker, IpAddr)> {
+        let Some(address) = lease.address else {
             return Vec::new();
         };
-        server.leased = server.leased.saturating_sub(1);
-        server.last_end = server.last_end.max(ended_at);
-        if ended_at == NEVER && server.last_start == lease.leased_at {
-            server.last_start = server.start_before;
-        }
-        std::mem::take(&mut server.askers)
+        let server = self.servers.get_mut(&address);
+        let askers = server.map(|server| server.leave(lease.leased_at, ended_at));
+        let askers = askers.into_iter().flatten();
+        askers.map(|asker| (asker, address)).collect()
     }
 
     fn forget_old(&mut self) {
         let latest = self.latest;
-        self.servers.retain(|_, server| {
-            server.leased > 0
-                || !server.askers.is_empty()
-                || server.last_end.after(FORGET_AFTER) > latest
-        });
+        self.servers
+            .retain(|_, server| server.is_busy() || server.last_end.after(FORGET_AFTER) > latest);
         self.known
             .retain(|_, times| times.is_leased || times.ready_at(FORGET_AFTER) > latest);
-    }
-}
-
-impl Server {
-    /// One more request from `at` on.
-    fn take(&mut self, at: Timestamp) {
-        self.leased += 1;
-        self.start_before = self.last_start;
-        self.last_start = self.last_start.max(at);
-    }
-
-    fn held(&self, now: Timestamp, spacing: Spacing) -> Option<Held> {
-        let per_address = spacing.per_address.max(1);
-        if self.leased >= per_address {
-            return Some(Held::Leased);
-        }
-        // Nothing has ended yet: the first come at once.
-        if self.last_end == NEVER {
-            return None;
-        }
-        let last = self.last_end.max(self.last_start);
-        let ready_at = last.after(spacing.delay / per_address);
-        (ready_at > now).then_some(Held::Until(ready_at))
-    }
-}
-
-impl Asker {
-    fn tell(&self, next_at: Timestamp, last_end: Timestamp) {
-        if let Some(returns) = self.returns.upgrade() {
-            returns.push(Returned {
-                host: self.host,
-                next_at,
-                last_end,
-            });
-        }
     }
 }
 

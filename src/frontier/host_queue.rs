@@ -15,6 +15,8 @@ pub(super) enum Place {
     Ready(OrderKey),
     /// Among the waiting hosts, until this moment.
     Waiting(Timestamp),
+    /// Behind the gate of this number, under the key of its best link: its address has no room.
+    Behind(u32, OrderKey),
     /// Out on a lease, ours or another crawl's: the calendar tells us when it has ended.
     Away,
 }
@@ -29,7 +31,7 @@ pub(super) struct Host {
     pub(super) before_in_domain: u32,
     /// The waiting links.
     queue: LinkHeap,
-    pub(super) place: Place,
+    place: Place,
     /// Links that wait here.
     pub(super) waiting: u32,
     /// Links of this host that are out on a lease.
@@ -55,6 +57,15 @@ impl Host {
             is_capped: false,
             is_given_up: false,
         }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Only [`Places`](super::places::Places) may; while a log is folded nobody stands there.
+    pub(super) fn set_place(&mut self, place: Place) {
+        self.place = place;
     }
 
     /// Queues the link in `slot`.
@@ -94,15 +105,5 @@ impl Host {
         side: Side,
     ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
         self.queue.in_order(links, Line::Own(side))
-    }
-
-    /// The waiting links with their keys, in no order.
-    pub(super) fn waiting_links<'a>(
-        &'a self,
-        links: &'a Links,
-        side: Side,
-    ) -> impl Iterator<Item = (OrderKey, u32)> + 'a {
-        let slots = self.queue.slots();
-        slots.map(move |slot| (links.order_key(slot, side), slot))
     }
 }

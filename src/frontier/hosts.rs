@@ -1,32 +1,34 @@
 //! The hosts of one crawl, and which of them are ready, waiting or away.
 
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
 
 use hashbrown::HashTable;
 
+use super::Held;
+use super::calendar::Refused;
 use super::domains::{Caps, Domain, Domains, NO_HOST};
 use super::host_queue::{Host, Place};
 use super::link_heap::LinkHeap;
 use super::links::{Links, OrderKey};
 use super::new_scores::{Line, Side};
+use super::places::Places;
 use super::switching::{Step, Switching};
 use crate::clock::Timestamp;
 use crate::url::HostKey;
 
 /// All hosts. A host is known by a number, given in the order of first appearance.
 ///
-/// Invariant, held by `settle` after every change: a host that is `Ready` stands in `ready` under
-/// the key of its best link, one that is `Waiting` in `waiting` under its time, and an `Idle` one has
-/// nothing to lease.
+/// Invariant, held by `settle` after every change: a host that is `Ready` or `Behind` a gate stands there
+/// under the key of its best link, and an `Idle` one has nothing to lease.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     all: Vec<Host>,
     /// By key, which their records have.
     numbers: HashTable<u32>,
     hasher: RandomState,
-    ready: BTreeSet<(OrderKey, u32)>,
-    waiting: BTreeSet<(Timestamp, u32)>,
+    /// Apart, for the engine that holds a frontier moves about.
+    places: Box<Places>,
     caps: Caps,
     domains: Domains,
     counts: LinkCounts,
@@ -125,7 +127,7 @@ impl Hosts {
 
     /// Hosts with something to lease whose time has come, as far as is known here.
     pub(super) fn ready_at(&self, now: Timestamp) -> usize {
-        self.ready.len() + self.waiting.range(..=(now, u32::MAX)).count()
+        self.places.ready_at(now)
     }
 
     /// Sets the caps, and lets every host ask the calendar anew.
@@ -136,9 +138,9 @@ impl Hosts {
         }
         for number in 0..self.all.len() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
-            if let Place::Waiting(until) = self.get(number).place {
-                self.waiting.remove(&(until, number));
-                self.get_mut(number).place = Place::Idle;
+            let place = self.get(number).place();
+            if matches!(place, Place::Waiting(_) | Place::Behind(..)) {
+                self.put(number, Place::Idle);
             }
             self.settle(number, links);
         }
@@ -232,7 +234,7 @@ impl Hosts {
         host.waiting -= 1;
         if self.is_folding {
             if host.waiting == 0 {
-                host.place = Place::Idle;
+                host.set_place(Place::Idle);
             }
             return;
         }
@@ -311,22 +313,22 @@ impl Hosts {
 
     /// The best of the ready hosts.
     pub(super) fn best_ready(&self) -> Option<u32> {
-        self.ready.first().map(|(_, number)| *number)
+        self.ready().next()
     }
 
-    /// The ready hosts, the one with the best link first.
+    /// The ready hosts, the one with the best link first; of those behind one full address only the best.
     pub(super) fn ready(&self) -> impl Iterator<Item = u32> + '_ {
-        self.ready.iter().map(|(_, number)| *number)
+        self.places.ready().map(|(_, number)| number)
     }
 
     /// The key of the best link of the ready hosts.
     pub(super) fn best_ready_key(&self) -> Option<OrderKey> {
-        self.ready.first().map(|(key, _)| *key)
+        self.places.ready().next().map(|(key, _)| key)
     }
 
     /// Whether a link of the host may be leased now.
     pub(super) fn is_ready(&self, number: u32) -> bool {
-        matches!(self.get(number).place, Place::Ready(_))
+        self.places.is_ready(self.get(number).place())
     }
 
     /// The key of the best waiting link of a host.
@@ -336,65 +338,77 @@ impl Hosts {
 
     /// When the first of the waiting hosts may be asked.
     pub(super) fn first_waiting(&self) -> Option<Timestamp> {
-        self.waiting.first().map(|(until, _)| *until)
+        self.places.first_waiting()
     }
 
     /// The waiting hosts whose time has come are ready.
     pub(super) fn wake(&mut self, now: Timestamp, links: &Links) {
-        while let Some((until, number)) = self.waiting.first().copied() {
-            if until > now {
-                break;
-            }
-            self.waiting.pop_first();
-            self.get_mut(number).place = Place::Idle;
+        self.places.open_until(now);
+        while let Some(number) = self.places.due(now) {
+            self.put(number, Place::Idle);
             self.settle(number, links);
         }
     }
 
+    /// The one way in which a host changes its place.
+    fn put(&mut self, number: u32, place: Place) {
+        let host = &mut self.all[number as usize];
+        self.places.put(number, host, place);
+    }
+
+    /// The calendar has refused the ready host.
+    pub(super) fn refused(&mut self, number: u32, refused: Refused, links: &Links) {
+        match (refused, self.best_of(number, links)) {
+            (Refused::Address(address, held), Some(key)) => {
+                let host = &mut self.all[number as usize];
+                (self.places).put_behind((address, held), (number, key), host);
+            }
+            (Refused::Host(Held::Until(until)), _) => self.wait_until(number, until),
+            (Refused::Host(Held::Leased), _) => self.set_away(number),
+            (Refused::Address(..), None) => self.put(number, Place::Idle),
+        }
+    }
+
+    /// A host behind the address has come back from a lease, whoever's.
+    pub(super) fn open_address(&mut self, address: IpAddr) {
+        self.places.open(address);
+    }
+
     /// The host, if it is ready or waits for less, waits until `until`.
     pub(super) fn wait_until(&mut self, number: u32, until: Timestamp) {
+        let host = &mut self.all[number as usize];
         if self.is_folding {
-            let host = &mut self.all[number as usize];
-            match host.place {
+            match host.place() {
                 Place::Waiting(earlier) if earlier >= until => {}
-                _ if host.waiting > 0 => host.place = Place::Waiting(until),
+                _ if host.waiting > 0 => host.set_place(Place::Waiting(until)),
                 _ => {}
             }
             return;
         }
-        match self.get(number).place {
-            Place::Ready(key) => {
-                self.ready.remove(&(key, number));
-            }
-            Place::Waiting(earlier) if earlier < until => {
-                self.waiting.remove(&(earlier, number));
-            }
+        match host.place() {
+            Place::Ready(_) | Place::Behind(..) => {}
+            Place::Waiting(earlier) if earlier < until => {}
             Place::Waiting(_) | Place::Idle | Place::Away => return,
         }
-        self.waiting.insert((until, number));
-        self.get_mut(number).place = Place::Waiting(until);
+        self.put(number, Place::Waiting(until));
     }
 
     /// The ready host is out on a lease.
-    pub(super) fn set_away(&mut self, number: u32) {
-        if let Place::Ready(key) = self.get(number).place {
-            self.ready.remove(&(key, number));
-        }
-        self.get_mut(number).place = Place::Away;
+    fn set_away(&mut self, number: u32) {
+        self.put(number, Place::Away);
     }
 
-    /// The host that was away has been given back and may be asked from `at` on; it is `now`.
+    /// A lease of the host, ours or another crawl's, has ended; it may be asked from `at` on; it is `now`.
     pub(super) fn returned(
         &mut self,
         number: u32,
         (at, now): (Timestamp, Timestamp),
         links: &Links,
     ) {
-        self.get_mut(number).place = Place::Idle;
         if at > now && self.has_something(number) {
-            self.waiting.insert((at, number));
-            self.get_mut(number).place = Place::Waiting(at);
+            self.put(number, Place::Waiting(at));
         } else {
+            self.put(number, Place::Idle);
             self.settle(number, links);
         }
     }
@@ -435,22 +449,18 @@ impl Hosts {
             }
         }
         self.counts = LinkCounts::default();
-        self.ready.clear();
-        self.waiting.clear();
+        *self.places = Places::default();
         for (number, queue) in (0..).zip(queues) {
             let queue = LinkHeap::of(queue, links, Line::Own(Side::Old));
             let host = self.get_mut(number);
             host.set_queue(queue);
             host.is_capped = false;
-            let (waiting, place) = (u64::from(host.waiting), host.place);
-            self.counts.waiting += waiting;
-            match place {
-                Place::Waiting(until) => {
-                    self.waiting.insert((until, number));
-                }
-                Place::Ready(_) | Place::Idle | Place::Away => {
-                    self.get_mut(number).place = Place::Idle;
-                }
+            // Until here places were only noted.
+            let place = host.place();
+            host.set_place(Place::Idle);
+            self.counts.waiting += u64::from(host.waiting);
+            if let Place::Waiting(_) = place {
+                self.put(number, place);
             }
             self.settle(number, links);
         }
@@ -465,7 +475,7 @@ impl Hosts {
         let is_capped = u64::from(host.fetched) + u64::from(host.leased) >= self.caps.host
             || self.domains.get(host.domain).used() >= self.caps.domain;
         let best = self.best_of(number, links).filter(|_| !is_capped);
-        let place = host.place;
+        let place = host.place();
         if is_capped != host.is_capped {
             let count = u64::from(host.waiting);
             *self.count_of_waiting(number) -= count;
@@ -473,23 +483,11 @@ impl Hosts {
             *self.count_of_waiting(number) += count;
         }
         let settled = match (place, best) {
-            (Place::Away, _) | (Place::Waiting(_), Some(_)) | (Place::Idle, None) => return,
-            (Place::Ready(old), Some(key)) if old == key => return,
+            (Place::Away, _) | (Place::Waiting(_), Some(_)) => return,
+            (Place::Behind(gate, _), Some(key)) => Place::Behind(gate, key),
             (_, Some(key)) => Place::Ready(key),
             (_, None) => Place::Idle,
         };
-        match place {
-            Place::Ready(key) => {
-                self.ready.remove(&(key, number));
-            }
-            Place::Waiting(until) => {
-                self.waiting.remove(&(until, number));
-            }
-            Place::Idle | Place::Away => {}
-        }
-        if let Place::Ready(key) = settled {
-            self.ready.insert((key, number));
-        }
-        self.get_mut(number).place = settled;
+        self.put(number, settled);
     }
 }

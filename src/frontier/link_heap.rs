@@ -44,11 +44,6 @@ impl LinkHeap {
         self.0.first().copied()
     }
 
-    /// The slots, in no order.
-    pub(super) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().copied()
-    }
-
     /// Puts a link in that does not stand in a heap of that line.
     pub(super) fn insert(&mut self, slot: u32, links: &mut Links, line: Line) {
         // By an eighth, not to twice the size: most hosts have few links, and many hosts are the rule.

@@ -2,7 +2,7 @@
 
 use super::new_scores::{Line, NewScores, Side};
 use super::parents::{Chain, OTHERS_MAX, Parents};
-use super::slab::Slab;
+use super::slab::{Slab, Sparse};
 use super::url_table::mark_of;
 use crate::booking::{Reference, Seq};
 use crate::url::UrlId;
@@ -215,7 +215,7 @@ pub(super) struct Links {
     pub(super) new_scores: NewScores,
     /// By slot, while hosts change over: one more than the place in the second heap or, once the host has
     /// changed over, in its own. 0 if it is in neither, or if the record has it.
-    new_places: Vec<u32>,
+    new_places: Box<Sparse<u32>>,
 }
 
 impl Links {
@@ -362,7 +362,7 @@ impl Links {
     }
 
     /// The new score, if there is one, is what the link is worth from now on.
-    pub(super) fn settle_score(&mut self, slot: u32) {
+    fn settle_score(&mut self, slot: u32) {
         if let Some(score) = self.new_scores.take(slot) {
             self.get_mut(slot).priority = score;
         }
@@ -391,45 +391,42 @@ impl Links {
             self.get_mut(slot).place = place;
             return;
         }
-        let at = slot as usize;
-        if self.new_places.len() <= at {
-            self.new_places.resize(at + 1, 0);
-        }
-        self.new_places[at] = place + 1;
+        *self.new_places.get_mut(slot) = place + 1;
     }
 
     /// It stands in the heap of that line no longer.
     pub(super) fn clear_place(&mut self, slot: u32, line: Line) {
-        if line.side() == Side::New
-            && let Some(place) = self.new_places.get_mut(slot as usize)
-        {
-            *place = 0;
+        if line.side() == Side::New && self.new_place(slot).is_some() {
+            *self.new_places.get_mut(slot) = 0;
         }
     }
 
     /// Its place in the second heap, or in what became of that.
     pub(super) fn new_place(&self, slot: u32) -> Option<u32> {
-        self.new_places.get(slot as usize)?.checked_sub(1)
+        self.new_places.get(slot).checked_sub(1)
     }
 
     /// Its host has changed over: from now on there is one heap, and the record has its place there.
-    pub(super) fn settle_place(&mut self, slot: u32) {
+    fn settle_place(&mut self, slot: u32) {
         if let Some(place) = self.new_place(slot) {
             self.get_mut(slot).place = place;
-            self.new_places[slot as usize] = 0;
+            *self.new_places.get_mut(slot) = 0;
         }
     }
 
-    /// Makes room for the places in the second heaps, all at once. (Zeros are not written before they are
-    /// needed, so that this is no pause.)
-    pub(super) fn begin_new_places(&mut self) {
-        self.new_places = vec![0; self.records.len()];
+    /// All hosts have changed over, and the links before this one are settled: the record has all that
+    /// counts of it.
+    pub(super) fn settle(&mut self, slot: u32) {
+        self.settle_score(slot);
+        self.settle_place(slot);
+        self.new_scores.is_done_with(slot);
+        self.new_places.is_done_with(slot);
     }
 
     /// All hosts have changed over.
     pub(super) fn end_new_places(&mut self) {
-        debug_assert!(self.new_places.iter().all(|place| *place == 0));
-        self.new_places = Vec::new();
+        debug_assert!(self.new_places.written().all(|place| *place == 0));
+        *self.new_places = Sparse::default();
     }
 
     /// The records in use, by slot.

@@ -1,6 +1,7 @@
 //! What the waiting links are worth under a new epoch, beside what they were worth before.
 
 use super::params::Combine;
+use super::slab::Sparse;
 use crate::booking::Seq;
 
 /// Which of a link's two priorities counts: while a new epoch is put in force, a host goes by the one
@@ -32,7 +33,7 @@ impl Line {
 
 /// New scores by slot: 12 bytes a link, and none when nothing is rescored.
 #[derive(Debug, Default)]
-pub(super) struct NewScores(Vec<Scored>);
+pub(super) struct NewScores(Sparse<Scored>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Scored {
@@ -44,29 +45,24 @@ struct Scored {
 }
 
 impl NewScores {
-    /// Forgets all of them and makes room for `slots`.
-    pub(super) fn begin(&mut self, slots: usize) {
-        self.0.clear();
-        self.0.resize(slots, Scored::default());
+    /// Forgets all of them.
+    pub(super) fn begin(&mut self) {
+        self.0.forget();
     }
 
     /// Forgets all of them, with their memory.
     pub(super) fn end(&mut self) {
-        self.0 = Vec::new();
+        self.0 = Sparse::default();
     }
 
     pub(super) fn get(&self, slot: u32) -> Option<f32> {
-        let scored = self.0.get(slot as usize)?;
+        let scored = self.0.get(slot);
         (scored.pages > 0).then_some(scored.score)
     }
 
     /// Takes in what page `seq` says of the link.
     pub(super) fn add(&mut self, slot: u32, seq: Seq, score: f32, combine: Combine) {
-        let at = slot as usize;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, Scored::default());
-        }
-        let scored = &mut self.0[at];
+        let scored = self.0.get_mut(slot);
         let last = lower_half(seq);
         if scored.pages == 0 {
             *scored = Scored {
@@ -84,18 +80,21 @@ impl NewScores {
 
     /// Replaces a score that there is.
     pub(super) fn replace(&mut self, slot: u32, score: f32) {
-        if let Some(scored) = self.0.get_mut(slot as usize)
-            && scored.pages > 0
-        {
-            scored.score = score;
+        if self.get(slot).is_some() {
+            self.0.get_mut(slot).score = score;
         }
     }
 
     /// Takes the score out.
     pub(super) fn take(&mut self, slot: u32) -> Option<f32> {
         let score = self.get(slot)?;
-        self.0[slot as usize] = Scored::default();
+        *self.0.get_mut(slot) = Scored::default();
         Some(score)
+    }
+
+    /// The scores up to that of `slot` are taken, and none comes there any more.
+    pub(super) fn is_done_with(&mut self, slot: u32) {
+        self.0.is_done_with(slot);
     }
 }
 

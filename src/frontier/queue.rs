@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::baseline_queue::BaselineQueue;
+use super::calendar::Refused;
 use super::domains::Caps;
 use super::hosts::Hosts;
 use super::known::{Known, KnownUrls};
@@ -13,7 +14,7 @@ use super::links::{Links, OrderKey, checked_priority};
 use super::params::FrontierParams;
 use super::returns::{Returned, Returns};
 use super::steering::Steered;
-use super::{Held, HostCalendar, HostLease};
+use super::{HostCalendar, HostLease};
 use crate::clock::Timestamp;
 use crate::url::{CanonicalUrl, FingerprintState, UrlId};
 
@@ -98,7 +99,11 @@ impl Frontier {
     pub fn next(&mut self, now: Timestamp) -> Next {
         self.take_returned(now);
         self.hosts.wake(now, &self.links);
+        let mut tries = 0;
         while let Some(best) = self.hosts.best_ready() {
+            // Each goes somewhere else by its try, so that this comes to an end.
+            debug_assert!(tries < self.hosts.len(), "a host was tried twice");
+            tries += 1;
             let slot = self.steered_slot();
             let number = slot.map_or(best, |slot| self.links.get(slot).host);
             match self.lease_host(number, now) {
@@ -107,8 +112,7 @@ impl Frontier {
                         return Next::Lease(lease);
                     }
                 }
-                Err(Held::Until(until)) => self.hosts.wait_until(number, until),
-                Err(Held::Leased) => self.hosts.set_away(number),
+                Err(refused) => self.hosts.refused(number, refused, &self.links),
             }
         }
         match self.hosts.first_waiting() {
@@ -118,7 +122,7 @@ impl Frontier {
         }
     }
 
-    pub(super) fn lease_host(&self, number: u32, now: Timestamp) -> Result<HostLease, Held> {
+    pub(super) fn lease_host(&self, number: u32, now: Timestamp) -> Result<HostLease, Refused> {
         let key = &self.hosts.get(number).key;
         let asker = (&self.returns, number);
         self.calendar
@@ -128,8 +132,17 @@ impl Frontier {
     pub(super) fn take_returned(&mut self, now: Timestamp) {
         self.returns.take(&mut self.scratch.returned);
         for back in self.scratch.returned.drain(..) {
-            let at = back.next_at.max(back.last_end.after(self.params.delay));
-            self.hosts.returned(back.host, (at, now), &self.links);
+            match back {
+                Returned::Host {
+                    host,
+                    next_at,
+                    last_end,
+                } => {
+                    let at = next_at.max(last_end.after(self.params.delay));
+                    self.hosts.returned(host, (at, now), &self.links);
+                }
+                Returned::Address(address) => self.hosts.open_address(address),
+            }
         }
     }
 

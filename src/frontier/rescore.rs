@@ -32,7 +32,7 @@ impl Frontier {
     /// While hosts [change over](Self::is_switching) it does nothing: bring that to its end first.
     pub fn begin_rescoring(&mut self) {
         if !self.is_switching() {
-            (self.links.new_scores).begin(self.links.slots_end() as usize);
+            self.links.new_scores.begin();
         }
     }
 
@@ -70,7 +70,6 @@ impl Frontier {
     /// new score keeps the priority that it had.
     pub fn switch(&mut self, steps: usize) -> bool {
         if !self.is_switching() {
-            self.links.begin_new_places();
             self.hosts.set_switching(Some(Switching::default()));
         }
         let mut left = steps;
@@ -85,8 +84,7 @@ impl Frontier {
                     SWITCH
                 }
                 Step::Settle(slot) => {
-                    self.links.settle_score(slot);
-                    self.links.settle_place(slot);
+                    self.links.settle(slot);
                     SETTLE
                 }
                 Step::End => {

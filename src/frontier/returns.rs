@@ -1,20 +1,67 @@
 //! The letter box through which a frontier learns which hosts were given back.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
 
 use crate::clock::Timestamp;
 
-/// A host was given back.
+/// What was given back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Returned {
-    /// The frontier's own number of the host.
-    pub(super) host: u32,
-    /// Not before this moment.
-    pub(super) next_at: Timestamp,
-    /// The end of the last request.
-    pub(super) last_end: Timestamp,
+pub(super) enum Returned {
+    /// A host.
+    Host {
+        /// The frontier's own number of it.
+        host: u32,
+        /// Not before this moment.
+        next_at: Timestamp,
+        /// The end of the last request.
+        last_end: Timestamp,
+    },
+    /// One of the hosts behind this address.
+    Address(IpAddr),
+}
+
+/// Who wants to know of a return: a frontier, and its own number of the host.
+#[derive(Clone, Debug)]
+pub(super) struct Asker {
+    returns: Weak<Returns>,
+    host: u32,
+}
+
+impl Asker {
+    pub(super) fn new(returns: &Arc<Returns>, host: u32) -> Self {
+        Self {
+            returns: Arc::downgrade(returns),
+            host,
+        }
+    }
+
+    /// Whether both are the same frontier.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        self.returns.ptr_eq(&other.returns)
+    }
+
+    /// Its host was given back.
+    pub(super) fn tell_host(&self, next_at: Timestamp, last_end: Timestamp) {
+        self.tell(Returned::Host {
+            host: self.host,
+            next_at,
+            last_end,
+        });
+    }
+
+    /// A host behind this address was given back.
+    pub(super) fn tell_address(&self, address: IpAddr) {
+        self.tell(Returned::Address(address));
+    }
+
+    fn tell(&self, returned: Returned) {
+        if let Some(returns) = self.returns.upgrade() {
+            returns.push(returned);
+        }
+    }
 }
 
 /// What came back since somebody looked.
@@ -28,7 +75,7 @@ pub(super) struct Returns {
 }
 
 impl Returns {
-    pub(super) fn push(&self, returned: Returned) {
+    fn push(&self, returned: Returned) {
         let was_empty = {
             let mut came = self.lock();
             came.push(returned);

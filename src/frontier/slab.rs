@@ -1,4 +1,4 @@
-//! A vector in pages: it grows without moving what it holds, so that no growth is a pause.
+//! Vectors in pages: they grow without moving what they hold, so that no growth is a pause.
 
 /// A page has as many items as fit into so many bytes, which is a size that no allocator rounds up.
 const PAGE_BYTES: usize = 1 << 16;
@@ -77,9 +77,104 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
+/// Items by number, each the default until it is written; a page is made when something is written there.
+#[derive(Debug)]
+pub(super) struct Sparse<T> {
+    pages: Vec<Option<Box<[T]>>>,
+    /// Pages of what was forgotten: to be used again, or to be given back one after another.
+    spare: Vec<Box<[T]>>,
+}
+
+impl<T> Default for Sparse<T> {
+    fn default() -> Self {
+        Self {
+            pages: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy + Default> Sparse<T> {
+    const PAGE: usize = PAGE_BYTES / size_of::<T>();
+
+    pub(super) fn get(&self, number: u32) -> T {
+        let page = self.pages.get(number as usize / Self::PAGE);
+        let page = page.and_then(Option::as_ref);
+        page.map_or_else(T::default, |page| page[number as usize % Self::PAGE])
+    }
+
+    /// The item, to be written.
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut T {
+        let at = number as usize / Self::PAGE;
+        if self.pages.len() <= at {
+            self.pages.resize_with(at + 1, || None);
+        }
+        let page = self.pages[at].get_or_insert_with(|| match self.spare.pop() {
+            Some(mut page) => {
+                page.fill(T::default());
+                page
+            }
+            None => vec![T::default(); Self::PAGE].into(),
+        });
+        &mut page[number as usize % Self::PAGE]
+    }
+
+    /// All are the default again. The pages stay for what is written next.
+    pub(super) fn forget(&mut self) {
+        self.spare.extend(self.pages.drain(..).flatten());
+    }
+
+    /// Nobody will write item `number` or one before it: gives back what has become free by that, which is
+    /// a page or two.
+    pub(super) fn is_done_with(&mut self, number: u32) {
+        if (number as usize + 1).is_multiple_of(Self::PAGE) {
+            if let Some(page) = self.pages.get_mut(number as usize / Self::PAGE) {
+                *page = None;
+            }
+            self.spare.pop();
+        }
+    }
+
+    /// The items of the pages that there are.
+    pub(super) fn written(&self) -> impl Iterator<Item = &T> {
+        self.pages.iter().flatten().flatten()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_far_apart_costs_a_page_each() {
+        const PAGE: u32 = 1 << 14;
+        let mut sparse = Sparse::<u32>::default();
+        let pages = |sparse: &Sparse<u32>| {
+            let there = sparse.written().count() / PAGE as usize;
+            (there, sparse.spare.len())
+        };
+        *sparse.get_mut(40 * PAGE + 3) = 7;
+        *sparse.get_mut(2) = 5;
+        assert_eq!(pages(&sparse), (2, 0));
+        let read = [2, 3, 40 * PAGE + 3, 90 * PAGE].map(|number| sparse.get(number));
+        assert_eq!(read, [5, 0, 7, 0]);
+        assert_eq!(pages(&sparse), (2, 0), "reading makes none");
+        sparse.forget();
+        assert_eq!((sparse.get(2), pages(&sparse)), (0, (0, 2)));
+        *sparse.get_mut(9) = 1;
+        *sparse.get_mut(5 * PAGE) = 1;
+        assert_eq!(
+            (sparse.get(2), sparse.get(3)),
+            (0, 0),
+            "an old page is empty"
+        );
+        assert_eq!(pages(&sparse), (2, 0));
+        for number in 0..PAGE {
+            assert_eq!(pages(&sparse), (2, 0));
+            sparse.is_done_with(number);
+        }
+        assert_eq!((sparse.get(9), pages(&sparse)), (0, (1, 0)));
+    }
 
     #[test]
     fn what_is_pushed_stays_under_its_number() {

@@ -200,6 +200,7 @@ fn assert_holds(store: &impl Subject, count: u64) {
 enum Step {
     Append(u8),
     Flush,
+    FlushTo(u64),
     Crash,
 }
 
@@ -207,6 +208,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (1_u8..20).prop_map(Step::Append),
         2 => Just(Step::Flush),
+        2 => (0_u64..99).prop_map(Step::FlushTo),
         1 => Just(Step::Crash),
     ];
     proptest::collection::vec(step, 1..15)
@@ -237,6 +239,7 @@ macro_rules! conformance {
             what_was_appended_can_be_read_at_once,
             a_crash_leaves_a_prefix_with_all_that_was_flushed,
             a_flush_of_nothing_is_no_harm,
+            a_flush_stops_where_it_was_told_and_never_goes_back,
             a_scan_keeps_its_bounds_and_stops_when_told,
             a_reference_leads_to_its_url,
             a_page_is_read_from_its_evidence,

@@ -1,6 +1,7 @@
 //! What can be seen of a frontier: sizes, the head of the queue, one link, and the whole.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::Held;
 use super::known::Known;
@@ -136,7 +137,7 @@ pub struct HostImage {
 
 impl Frontier {
     /// The best `k` waiting links, best first, as they would come if no host had to wait (held links
-    /// would not come). Looks at every host, and at the whole queues of at most `k`.
+    /// would not come). Looks at every host, and at some `k` links, however long the queues are.
     pub fn head(&self, k: usize, now: Timestamp) -> Vec<WaitingLink> {
         let best = self.best_slots(k).into_iter();
         best.map(|slot| self.show(self.links.get(slot), slot, now))
@@ -151,17 +152,22 @@ impl Frontier {
             .filter_map(|(number, _)| Some((self.hosts.best_of(number, &self.links)?, number)))
             .collect();
         keep_best(&mut hosts, k, |(key, _)| *key);
-        let mut best: Vec<(OrderKey, u32)> = Vec::new();
-        for (_, number) in hosts {
-            let side = self.hosts.side(number);
-            best.extend(self.hosts.get(number).waiting_links(&self.links, side));
-            // Sorted once for many hosts: each time anew, a status took 50 ms at a million links.
-            if best.len() > k.saturating_mul(PRUNED_AT) {
-                keep_best_once(&mut best, k);
-            }
-        }
-        keep_best_once(&mut best, k);
-        best.into_iter().map(|(_, slot)| slot).collect()
+        let mut walks: Vec<_> = (hosts.into_iter())
+            .map(|(_, number)| {
+                let side = self.hosts.side(number);
+                self.hosts.get(number).best_links(&self.links, side)
+            })
+            .collect();
+        let heads = walks.iter_mut().enumerate();
+        let mut heads: BinaryHeap<_> = heads
+            .filter_map(|(walk, links)| Some((Reverse(links.next()?), walk)))
+            .collect();
+        let best = std::iter::from_fn(|| {
+            let (Reverse((_, slot)), walk) = heads.pop()?;
+            heads.extend(walks[walk].next().map(|next| (Reverse(next), walk)));
+            Some(slot)
+        });
+        best.take(k).collect()
     }
 
     /// What is known of a URL; `None` if nothing.
@@ -256,29 +262,6 @@ impl Frontier {
             None => WhyWaiting::Ready,
         }
     }
-}
-
-/// Links of this many times as many as are wanted are gathered before the best are picked.
-const PRUNED_AT: usize = 8;
-
-/// Leaves the `k` smallest, in order, each once.
-fn keep_best_once(all: &mut Vec<(OrderKey, u32)>, k: usize) {
-    // Few come twice: seldom are more than twice `k` looked at.
-    let width = k.saturating_mul(2);
-    if all.len() > width && width > 0 {
-        all.select_nth_unstable(width - 1);
-        let mut best = all[..width].to_vec();
-        best.sort_unstable();
-        best.dedup();
-        if best.len() >= k {
-            best.truncate(k);
-            *all = best;
-            return;
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    all.truncate(k);
 }
 
 /// Leaves the `k` smallest by `key`, in order.

@@ -42,6 +42,31 @@ pub(super) fn a_flush_of_nothing_is_no_harm<S: Subject>() {
     assert_holds(&store.crashed(&home), 3);
 }
 
+pub(super) fn a_flush_stops_where_it_was_told_and_never_goes_back<S: Subject>() {
+    let (home, store) = S::fresh();
+    assert_eq!(store.flush_to(Seq(3)).unwrap(), Seq(0));
+    fill(&store, 9);
+    assert_eq!(store.flush_to(Seq(0)).unwrap(), Seq(0));
+    assert_eq!(store.flush_to(Seq(4)).unwrap(), Seq(4));
+    assert_eq!(store.durable(), Seq(4));
+    assert_holds(&store, 9);
+    for earlier in [4, 2, 0] {
+        assert_eq!(store.flush_to(Seq(earlier)).unwrap(), Seq(4));
+    }
+    // Nothing after it survives: what it names may not be there.
+    let store = store.crashed(&home);
+    assert_eq!(store.durable(), Seq(4));
+    assert_holds(&store, 4);
+    fill(&store, 8);
+    assert_eq!(store.flush_to(Seq(6)).unwrap(), Seq(6));
+    fill(&store, 10);
+    assert_eq!(store.flush_to(Seq(99)).unwrap(), Seq(10));
+    fill(&store, 12);
+    assert_eq!(store.flush_to(Seq(11)).unwrap(), Seq(11));
+    assert_eq!(store.flush().unwrap(), Seq(12));
+    assert_holds(&store.crashed(&home), 12);
+}
+
 pub(super) fn a_scan_keeps_its_bounds_and_stops_when_told<S: Subject>() {
     let (_home, store) = S::fresh();
     fill(&store, 6);
@@ -176,6 +201,10 @@ pub(super) fn it_is_a_vector_that_crashes<S: Subject>(steps: &[Step]) {
             Step::Flush => {
                 assert_eq!(store.flush().unwrap(), Seq(last));
                 durable = last;
+            }
+            Step::FlushTo(to) => {
+                durable = durable.max(last.min(*to));
+                assert_eq!(store.flush_to(Seq(*to)).unwrap(), Seq(durable));
             }
             Step::Crash => {
                 store = store.crashed(&home);

@@ -7,6 +7,7 @@ mod model;
 mod order;
 mod random;
 mod rescore;
+mod sharing;
 mod steering;
 mod switching;
 

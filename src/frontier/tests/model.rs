@@ -17,6 +17,8 @@ pub(super) struct Open {
     pub(super) host: HostKey,
     /// Every reference ever offered, with the priority that it gave, in order.
     offers: Vec<(Reference, f32)>,
+    /// What those make of it that count each.
+    counted: f32,
     depth: u16,
     requests: u32,
     hops: u16,
@@ -44,6 +46,7 @@ impl Open {
         Self {
             host,
             offers: vec![offer],
+            counted: offer.1,
             depth,
             requests: 0,
             hops: 0,
@@ -56,7 +59,7 @@ impl Open {
         let all = self.offers.iter().map(|(_, priority)| *priority);
         match combine {
             Combine::First => self.offers[0].1,
-            Combine::Mean | Combine::NoisyOr => unreachable!("the random crawls have none"),
+            Combine::Mean | Combine::NoisyOr => self.counted,
             Combine::Best => all.fold(f32::NEG_INFINITY, f32::max),
         }
     }
@@ -196,6 +199,16 @@ impl Model {
                 self.urls.insert(id, Url::Open(new));
             }
             Some(Url::Open(open)) => {
+                open.is_seed |= new.is_seed;
+                let (reference, given) = new.offers[0];
+                let is_new = open.offers.iter().all(|(at, _)| *at != reference);
+                let count = u32::try_from(open.offers.len() + 1).unwrap();
+                // A seed stands where it was put.
+                open.counted = if open.is_seed || !is_new {
+                    open.counted.max(given)
+                } else {
+                    self.params.combine.of(open.counted, given, count)
+                };
                 for offer in new.offers {
                     if open.offers.iter().all(|(at, _)| *at != offer.0) {
                         open.offers.push(offer);
@@ -203,7 +216,6 @@ impl Model {
                 }
                 open.depth = open.depth.min(new.depth);
                 open.hops = open.hops.min(new.hops);
-                open.is_seed |= new.is_seed;
             }
             Some(Url::Fetched(_) | Url::Refused(..)) => {}
         }

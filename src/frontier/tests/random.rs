@@ -13,6 +13,8 @@ const PATHS: usize = 6;
 enum Step {
     Seed(Vec<usize>, i8),
     Lease,
+    /// As a crawl that asks the baseline.
+    Rival,
     /// The request of a lease ends; its host may be asked again after so many ms. It is booked later.
     Release(usize, i64),
     Page(usize, Vec<(usize, i8, bool)>),
@@ -33,6 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (prop::collection::vec(0..24_usize, 1..4), -3..4_i8).prop_map(|(u, p)| Step::Seed(u, p)),
         12 => Just(Step::Lease),
+        4 => Just(Step::Rival),
         4 => (0..9_usize, 0..3_000_i64).prop_map(|(n, ms)| Step::Release(n, ms)),
         6 => (0..9_usize, links).prop_map(|(n, links)| Step::Page(n, links)),
         3 => (0..9_usize, any::<bool>()).prop_map(|(n, is_final)| Step::Fail(n, is_final)),
@@ -50,14 +53,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn fixed_params() -> impl Strategy<Value = FrontierParams> {
-    (any::<bool>(), 1..6_usize).prop_map(|(is_first, references_max)| FrontierParams {
-        combine: if is_first {
-            Combine::First
-        } else {
-            Combine::Best
-        },
-        references_max,
-        ..params()
+    let combine = prop::sample::select(&Combine::ALL[..]);
+    (combine, 1..6_usize, any::<bool>()).prop_map(|(combine, references_max, keeps_baseline)| {
+        FrontierParams {
+            combine,
+            references_max,
+            keeps_baseline,
+            ..params()
+        }
     })
 }
 
@@ -152,14 +155,7 @@ impl Driven {
         match self.crawl.frontier.next(now) {
             Next::Lease(lease) => {
                 assert_eq!(Some(lease.id), best, "the best link of the ready hosts");
-                let times = times.entry(lease.host.host().clone()).or_default();
-                assert!(!times.is_leased && times.ready_at(delay) <= now.0);
-                times.is_leased = true;
-                match self.model.urls.get_mut(&lease.id) {
-                    Some(Url::Open(open)) if !open.is_leased => open.is_leased = true,
-                    other => panic!("leased {other:?}"),
-                }
-                self.out.push(Out::Fetching(lease));
+                self.leased(lease, times);
             }
             Next::NotBefore(until) => {
                 assert!(best.is_none() && !is_empty && until > now);
@@ -168,6 +164,34 @@ impl Driven {
             Next::AllLeased => assert!(!is_empty && free_at.is_none()),
             Next::Empty => assert!(is_empty),
         }
+    }
+
+    /// Leases what the baseline would take, if another crawl does not hold its host.
+    fn lease_rival(&mut self, times: &mut Times4) {
+        let now = self.crawl.now;
+        let Some(rivals) = self.crawl.frontier.rivals(now) else {
+            return;
+        };
+        if let Some(lease) = self.crawl.frontier.lease_rival(rivals, now) {
+            let out = self.out_of_hosts();
+            let leasable = self.model.leasable(&out);
+            assert!(leasable.iter().any(|(id, _)| *id == lease.id));
+            self.leased(lease, times);
+        }
+    }
+
+    fn leased(&mut self, lease: Lease, times: &mut Times4) {
+        let times = times.entry(lease.host.host().clone()).or_default();
+        assert!(
+            !times.is_leased && times.ready_at(self.model.params.delay) <= self.crawl.now.0,
+            "a host that may be asked"
+        );
+        times.is_leased = true;
+        match self.model.urls.get_mut(&lease.id) {
+            Some(Url::Open(open)) if !open.is_leased => open.is_leased = true,
+            other => panic!("leased {other:?}"),
+        }
+        self.out.push(Out::Fetching(lease));
     }
 
     /// Ends the request of a lease.
@@ -219,6 +243,7 @@ impl Driven {
     fn step(&mut self, step: &Step, times: &mut Times4) {
         match step {
             Step::Lease => self.lease(times),
+            Step::Rival => self.lease_rival(times),
             Step::Release(number, wait) => {
                 if let Some(lease) = self.take_fetching(*number) {
                     let facts = self.release(lease, *wait, times);
