@@ -211,7 +211,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
         let mut feedback = Vec::new();
         let name = self.spec.name.clone();
         let mut aside = Aside::default();
-        self.frontier.begin_fold();
+        self.frontier.begin_fold(self.bench.clock.now());
         let mut take_aside = |seq, event: &Event| aside.take_in(seq, event);
         scan_ahead(
             store.as_ref(),

@@ -29,6 +29,9 @@ const LOOKED_AT_MAX: usize = 16;
 /// A score that has fallen by less is as good as unchanged.
 const FALLEN: f32 = 0.05;
 
+/// With fewer redirects none is looked for that can be forgotten.
+const REDIRECTS_MIN: usize = 256;
+
 /// What the engine keeps for its scorer.
 pub(super) struct Learning {
     /// By the number of the lease; with the number of the scorer that prepared it.
@@ -40,6 +43,8 @@ pub(super) struct Learning {
     pub(super) pages: Vec<Seq>,
     /// Targets of redirects, with the references that they took over.
     pub(super) redirects: Vec<(UrlId, Vec<Reference>)>,
+    /// With so many of them those are forgotten whose target waits no longer.
+    redirects_max: usize,
     pub(super) sweep: Option<Sweep>,
     /// While the log is folded: there was an epoch. One sweep at the end is for all of them.
     pub(super) owes_sweep: bool,
@@ -72,6 +77,7 @@ impl Learning {
             reader,
             pages: Vec::new(),
             redirects: Vec::new(),
+            redirects_max: REDIRECTS_MIN,
             sweep: None,
             owes_sweep: false,
             epochs: Epochs::default(),
@@ -266,10 +272,27 @@ impl<S: Source, C: Clock> Engine<S, C> {
 
     pub(super) fn note_redirect(&mut self, redirect: &RedirectBooking) {
         if redirect.refusal.is_none() {
+            self.forget_redirects();
             let references = redirect.lease.references.clone();
             let target = redirect.target.id();
             self.learning.redirects.push((target, references));
         }
+    }
+
+    /// Sweeps forget the redirects whose target waits no longer. An order that learns nothing has none, but
+    /// another one may be put in its place that needs the others.
+    fn forget_redirects(&mut self) {
+        let Learning {
+            redirects,
+            redirects_max,
+            sweep,
+            ..
+        } = &mut self.learning;
+        if self.scorer.needs_sketches() || sweep.is_some() || redirects.len() < *redirects_max {
+            return;
+        }
+        redirects.retain(|(target, _)| self.frontier.is_open(*target));
+        *redirects_max = REDIRECTS_MIN.max(2 * redirects.len());
     }
 
     /// Learns from an event of the log, when the crawl is opened.

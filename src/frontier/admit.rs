@@ -205,8 +205,9 @@ impl Frontier {
     fn admit_host_facts(&mut self, facts: &HostFacts) {
         let host = self.hosts.number_of(&facts.host);
         self.hosts.set_given_up(host, facts.given_up);
-        self.calendar.hold_until(&facts.host, facts.next_at);
-        self.hosts.wait_until(host, facts.next_at);
+        let (_, next_at) = self.times_of(facts.at, facts.next_at);
+        self.calendar.hold_until(&facts.host, next_at);
+        self.hosts.wait_until(host, next_at);
     }
 
     fn admit_seeds(&mut self, seq: Seq, seeds: &SeedsEvent) {
@@ -297,10 +298,10 @@ impl Frontier {
     }
 
     fn note_request(&mut self, host: u32, lease: &LeaseFacts) {
+        let (ended_at, next_at) = self.times_of(lease.finished_at, lease.host_next_at);
         let key = &self.hosts.get(host).key;
-        self.calendar
-            .note_request(key, lease.finished_at, lease.host_next_at);
-        self.hosts.wait_until(host, lease.host_next_at);
+        self.calendar.note_request(key, ended_at, next_at);
+        self.hosts.wait_until(host, next_at);
     }
 
     /// The number of a URL's host, without parsing the URL where the link is at hand.

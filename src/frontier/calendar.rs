@@ -5,9 +5,11 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::host_lease::HostLease;
 use super::returns::{Asker, Returns};
 use super::server::Server;
 use super::spacing::Spacing;
+use super::waits_file::{Wait, WaitsFile};
 use crate::clock::{Clock, Timestamp};
 use crate::url::HostKey;
 
@@ -27,6 +29,8 @@ pub(super) const NEVER: Timestamp = Timestamp(i64::MIN);
 #[derive(Clone, Debug, Default)]
 pub struct HostCalendar {
     hosts: Arc<Mutex<Hosts>>,
+    /// Where waits are kept, if they are.
+    pub(super) file: Arc<Mutex<Option<WaitsFile>>>,
 }
 
 /// Why a host cannot be leased now.
@@ -36,19 +40,6 @@ pub enum Held {
     Until(Timestamp),
     /// Out on a lease of some crawl; ask again when a lease has ended.
     Leased,
-}
-
-/// The right to send one request to a host. [`HostLease::release`] is its ordinary end. Dropping it
-/// (a task that panicked) gives the host back at once; nobody knows then whether a request was sent,
-/// so delays are counted from the moment of leasing and the next time stays what it was.
-#[derive(Debug)]
-pub struct HostLease {
-    calendar: HostCalendar,
-    host: HostKey,
-    /// Where the host stood when it was leased, as far as was known.
-    address: Option<IpAddr>,
-    leased_at: Timestamp,
-    released: bool,
 }
 
 #[derive(Debug, Default)]
@@ -281,6 +272,18 @@ impl HostCalendar {
             .with_times(host, |times| times.note(ended_at, next_at));
     }
 
+    /// The hosts that may not be asked before a moment after `now`.
+    pub(super) fn waits_after(&self, now: Timestamp) -> Vec<Wait> {
+        let hosts = self.lock();
+        let waiting = hosts.known.iter().filter(|(_, times)| times.next_at > now);
+        let waits = waiting.map(|(host, times)| Wait {
+            host: host.clone(),
+            ended_at: times.last_end,
+            next_at: times.next_at,
+        });
+        waits.collect()
+    }
+
     /// Hosts that it has a time for.
     pub fn hosts(&self) -> usize {
         self.lock().known.len()
@@ -292,8 +295,27 @@ impl HostCalendar {
         self.lock().tries
     }
 
-    fn give_back(&self, lease: &HostLease, ended_at: Timestamp, next_at: Timestamp) {
+    /// A leased host turns out to stand at `address`: counts it there, if there is room.
+    pub(super) fn arrive(
+        &self,
+        host: &HostKey,
+        address: IpAddr,
+        now: Timestamp,
+        spacing: Spacing,
+    ) -> Result<(), Held> {
+        let mut hosts = self.lock();
+        hosts.with_times(host, |times| times.address = Some(address));
+        let server = hosts.server(address);
+        if let Some(held) = server.held(now, spacing) {
+            return Err(held);
+        }
+        server.take(now);
+        Ok(())
+    }
+
+    pub(super) fn give_back(&self, lease: &HostLease, ended_at: Timestamp, next_at: Timestamp) {
         let host = &lease.host;
+        self.keep_if_long(host, ended_at, next_at);
         let mut hosts = self.lock();
         let waited_there = hosts.leave(lease, ended_at);
         let (askers, next_at, last_end) = hosts.with_times(host, |times| {
@@ -389,64 +411,5 @@ impl Times {
     fn note(&mut self, ended_at: Timestamp, next_at: Timestamp) {
         self.last_end = self.last_end.max(ended_at);
         self.next_at = self.next_at.max(next_at);
-    }
-}
-
-impl HostLease {
-    /// The host.
-    pub fn host(&self) -> &HostKey {
-        &self.host
-    }
-
-    /// Whether it is known where the host stands, so that its lease counts there.
-    pub fn has_address(&self) -> bool {
-        self.address.is_some()
-    }
-
-    /// The host, which nobody knew of where it stands, stands at `address`: the lease counts there from
-    /// now on, if there is room for one more.
-    ///
-    /// # Errors
-    /// [`Held`] if there is none: then nothing may be asked under this lease.
-    pub fn arrive(
-        &mut self,
-        address: IpAddr,
-        now: Timestamp,
-        spacing: impl Into<Spacing>,
-    ) -> Result<(), Held> {
-        if self.address.is_some() {
-            return Ok(());
-        }
-        let mut hosts = self.calendar.lock();
-        hosts.with_times(&self.host, |times| times.address = Some(address));
-        let server = hosts.server(address);
-        if let Some(held) = server.held(now, spacing.into()) {
-            return Err(held);
-        }
-        server.take(now);
-        drop(hosts);
-        self.address = Some(address);
-        Ok(())
-    }
-
-    /// Ends the lease of a host that was not asked: it may be asked again as if there had been none.
-    pub fn release_unasked(mut self) {
-        self.released = true;
-        self.calendar.give_back(&self, NEVER, NEVER);
-    }
-
-    /// Ends the lease: the request ended at `ended_at`, the host may be asked again at `next_at` (or
-    /// later, if somebody holds it longer).
-    pub fn release(mut self, ended_at: Timestamp, next_at: Timestamp) {
-        self.released = true;
-        self.calendar.give_back(&self, ended_at, next_at);
-    }
-}
-
-impl Drop for HostLease {
-    fn drop(&mut self) {
-        if !self.released {
-            self.calendar.give_back(self, self.leased_at, NEVER);
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::baseline_queue::BaselineQueue;
 use super::calendar::Refused;
@@ -14,9 +15,13 @@ use super::links::{Links, OrderKey, checked_priority};
 use super::params::FrontierParams;
 use super::returns::{Returned, Returns};
 use super::steering::Steered;
+use super::waits_file::owed;
 use super::{HostCalendar, HostLease};
 use crate::clock::Timestamp;
 use crate::url::{CanonicalUrl, FingerprintState, UrlId};
+
+/// A log that is ahead of the clock by less is not worth a word.
+const AHEAD_TOLD: Duration = Duration::from_secs(1);
 
 /// The links of one crawl.
 ///
@@ -36,8 +41,18 @@ pub struct Frontier {
     pub(super) steered: Option<Steered>,
     returns: Arc<Returns>,
     leases: u64,
+    /// While a log is folded.
+    fold: Option<Folding>,
     /// Empty between two calls; kept for their memory.
     scratch: Scratch,
+}
+
+/// A log is folded.
+#[derive(Debug)]
+struct Folding {
+    now: Timestamp,
+    /// By how much the latest request that it tells of lies after `now`.
+    ahead: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +76,7 @@ impl Frontier {
             steered: None,
             returns: Arc::default(),
             leases: 0,
+            fold: None,
             scratch: Scratch::default(),
         };
         frontier.set_params(params);
@@ -84,15 +100,44 @@ impl Frontier {
     /// A whole log is about to be [admitted](Self::admit): what only a lease or a look at the frontier needs
     /// is left until [`end_fold`](Self::end_fold), which makes it of a million links in the time that a
     /// hundred thousand of them would take one by one. Nothing but `admit` and `set_params` in between.
-    pub fn begin_fold(&mut self) {
+    ///
+    /// A request that the log has after `now` was stamped by a clock that was ahead: its host waits for as
+    /// long as was meant, from `now` on.
+    pub fn begin_fold(&mut self, now: Timestamp) {
+        self.fold = Some(Folding {
+            now,
+            ahead: Duration::ZERO,
+        });
         self.hosts.begin_fold();
         self.baseline.begin_fold();
     }
 
-    /// The log is admitted. The frontier is the same as without [`begin_fold`](Self::begin_fold).
+    /// The log is admitted. The frontier is the same as without [`begin_fold`](Self::begin_fold), but for
+    /// waits that begin in the future.
     pub fn end_fold(&mut self) {
+        let fold = self.fold.take();
+        if let Some(Folding { ahead, .. }) = fold.filter(|fold| fold.ahead >= AHEAD_TOLD) {
+            let seconds = ahead.as_secs();
+            tracing::warn!(
+                seconds,
+                "the log tells of requests in the future: the clock has been put back; their hosts wait from now on"
+            );
+        }
         self.hosts.end_fold(&mut self.links);
         self.baseline.end_fold(&self.links);
+    }
+
+    /// When a request ended and its host may be asked again; of a log, by today's clock.
+    pub(super) fn times_of(
+        &mut self,
+        ended_at: Timestamp,
+        next_at: Timestamp,
+    ) -> (Timestamp, Timestamp) {
+        let Some(fold) = &mut self.fold else {
+            return (ended_at, next_at);
+        };
+        fold.ahead = fold.ahead.max(ended_at.since(fold.now));
+        owed(ended_at, next_at, fold.now)
     }
 
     /// The best link whose host may be asked at `now`, or the one that the [steering](Self::steer) wants.

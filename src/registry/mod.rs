@@ -17,7 +17,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, Notify, watch};
+use tokio_util::task::TaskTracker;
 
 pub use datadir::{DataDir, DataDirError};
 pub use error::RegistryError;
@@ -51,8 +52,10 @@ pub struct Registry<S, C> {
     calendar: HostCalendar,
     robots: RobotsCache,
     slots: Mutex<Slots>,
-    /// Opens the crawls that were there when the daemon started.
-    opener: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    /// What opens crawls, beside whoever asked for it and outside of the lock of `slots`.
+    openers: TaskTracker,
+    /// Told when a crawl is no longer being opened.
+    opened: Notify,
 }
 
 #[derive(Default)]
@@ -116,13 +119,15 @@ impl<S: Source, C: Clock> Registry<S, C> {
         CrawlFolder::clean(&dir.crawls())?;
         let folders = folder::subfolders(&dir.crawls())?;
         let robots = robots_of(&dir, &shared)?;
+        let calendar = calendar_of(&dir, &shared)?;
         let registry = Self {
             dir,
             shared,
-            calendar: HostCalendar::default(),
+            calendar,
             robots,
             slots: Mutex::default(),
-            opener: Mutex::default(),
+            openers: TaskTracker::new(),
+            opened: Notify::new(),
         };
         let registry = Arc::new(registry);
         // Nobody waits for a large crawl but those who ask for it.
@@ -140,17 +145,13 @@ impl<S: Source, C: Clock> Registry<S, C> {
             }
         }
         let opened = Arc::clone(&registry);
-        let mut opener = tokio::spawn(async move {
+        let opener = registry.openers.spawn(async move {
             for (name, opening) in openings {
-                opened.open_at_start(&name, opening).await;
+                opened.open_and_put(&name, opening).await;
             }
         });
-        if tokio::time::timeout(OPENING_WAIT, &mut opener)
-            .await
-            .is_err()
-        {
-            *registry.opener.lock().await = Some(opener);
-        }
+        // What is not open by then is opened meanwhile; if the opener broke, that has been printed.
+        let _in_time = tokio::time::timeout(OPENING_WAIT, opener).await;
         Ok(registry)
     }
 
@@ -169,7 +170,10 @@ impl<S: Source, C: Clock> Registry<S, C> {
     ///
     /// # Errors
     /// [`RegistryError`]; then nothing was made.
-    pub async fn create(&self, mut raw: v1::CrawlSpec) -> Result<v1::Crawl, RegistryError> {
+    pub async fn create(
+        self: &Arc<Self>,
+        mut raw: v1::CrawlSpec,
+    ) -> Result<v1::Crawl, RegistryError> {
         if raw.order.is_empty() {
             CrawlOrder::default().name().clone_into(&mut raw.order);
         }
@@ -184,27 +188,24 @@ impl<S: Source, C: Clock> Registry<S, C> {
         let start = start::start_of(self, &mut raw, &spec).await?;
         // A start may have named the features.
         let spec = Spec::check(&raw)?;
-        let mut slots = self.slots.lock().await;
-        slots.takes(&spec.name)?;
-        let name = spec.name.clone();
-        let folder = self.dir.crawls().join(&name);
-        let now = self.shared.clock.now();
-        on_blocking_pool(move || {
-            CrawlFolder::create(&folder, &raw, &spec, fence.as_ref(), start.as_deref(), now)
-        })
-        .await?;
-        let running = match self.start(&name, Arc::default()).await {
-            Ok(running) => running,
-            Err(error) => {
-                let folder = self.dir.crawls().join(&name);
-                // The error that matters is the one of the start.
-                let _ = on_blocking_pool(move || CrawlFolder::delete(&folder)).await;
-                return Err(error);
-            }
-        };
-        let handle = running.handle.clone();
-        slots.crawls.insert(name, Slot::Open(running));
-        drop(slots);
+        let opening = Arc::<Opening>::default();
+        {
+            let mut slots = self.slots.lock().await;
+            slots.takes(&spec.name)?;
+            let slot = Slot::Opening(Arc::clone(&opening));
+            slots.crawls.insert(spec.name.clone(), slot);
+        }
+        let registry = Arc::clone(self);
+        // On to its end if the caller goes away: no slot may stay `opening`.
+        let made = self.openers.spawn(async move {
+            let (name, now) = (spec.name.clone(), registry.shared.clock.now());
+            let folder = registry.dir.crawls().join(&name);
+            let make = move || {
+                CrawlFolder::create(&folder, &raw, &spec, fence.as_ref(), start.as_deref(), now)
+            };
+            registry.open_new(&name, opening, make).await
+        });
+        let handle = made.await.map_err(EngineError::from_join)??;
         Ok(handle.status().await?)
     }
 
@@ -314,9 +315,9 @@ impl<S: Source, C: Clock> Registry<S, C> {
     ///
     /// # Errors
     /// [`RegistryError`]: not found, cannot be opened, or its budget is spent.
-    pub async fn resume(&self, name: &str) -> Result<v1::Crawl, RegistryError> {
+    pub async fn resume(self: &Arc<Self>, name: &str) -> Result<v1::Crawl, RegistryError> {
         if let Err(RegistryError::Broken { .. }) = self.get(name).await {
-            self.open_again(name).await?;
+            self.open_again(name).await;
         }
         let handle = self.get(name).await?;
         Ok(handle.set_state(CrawlState::Running, "resumed").await?)
@@ -372,11 +373,12 @@ impl<S: Source, C: Clock> Registry<S, C> {
                 opening.stop();
             }
         }
+        self.opened.notify_waiters();
         futures_util::future::join_all(crawls.into_values().map(Self::end)).await;
-        if let Some(opener) = self.opener.lock().await.take() {
-            // It ends what it has opened meanwhile; if it broke, that has been printed.
-            let _ended = opener.await;
-        }
+        // They end what they have opened meanwhile.
+        self.openers.close();
+        self.openers.wait().await;
+        self.calendar.keep_all(self.shared.clock.now());
     }
 
     /// How a crawl stood when its engine broke.
@@ -386,6 +388,20 @@ impl<S: Source, C: Clock> Registry<S, C> {
             _ => None,
         }
     }
+}
+
+/// The calendar of hosts, whose long waits are kept in the data directory: known before the first crawl is
+/// open. Not those of an archive that is served through a proxy, as for robots.txt.
+fn calendar_of<S, C: Clock>(
+    dir: &DataDir,
+    shared: &Shared<S, C>,
+) -> Result<HostCalendar, RegistryError> {
+    if !shared.needs_contact {
+        return Ok(HostCalendar::default());
+    }
+    let path = dir.root().join("waits.jsonl");
+    let now = shared.clock.now();
+    HostCalendar::open(&path, now).map_err(|error| RegistryError::Io { path, error })
 }
 
 /// The answers of robots.txt that are known, kept in the data directory. Those of an archive that is

@@ -8,22 +8,79 @@ use super::folder::{CrawlFolder, LEARNED, LEARNED_EVERY, WARC};
 use super::{Registry, RegistryError, Running, Slot, on_blocking_pool};
 use crate::clock::Clock;
 use crate::crawl::{
-    Engine, EngineError, EngineParts, LearnedFile, Opening, Pace, RobotsPolicy, World,
+    Engine, EngineError, EngineParts, Handle, LearnedFile, Opening, Pace, RobotsPolicy, World,
 };
 use crate::fetch::Source;
 
 impl<S: Source, C: Clock> Registry<S, C> {
-    pub(super) async fn open_at_start(&self, name: &str, opening: Arc<Opening>) {
+    pub(super) async fn open_and_put(&self, name: &str, opening: Arc<Opening>) {
         if opening.is_stopped() {
             return;
         }
         let slot = self.start_or_note(name, opening).await;
+        self.put(name, slot).await;
+    }
+
+    /// Takes in what was opened, or ends it if the daemon stops. Whether it was taken in.
+    async fn put(&self, name: &str, slot: Slot) -> bool {
         let mut slots = self.slots.lock().await;
-        if slots.stopping {
+        let is_stopping = slots.stopping;
+        if is_stopping {
             drop(slots);
             Self::end(slot).await;
         } else {
             slots.crawls.insert(name.to_owned(), slot);
+        }
+        self.opened.notify_waiters();
+        !is_stopping
+    }
+
+    /// Makes the folder of a new crawl, whose slot says that it is being opened, and opens it.
+    ///
+    /// # Errors
+    /// [`RegistryError`]; then nothing is left of it.
+    pub(super) async fn open_new(
+        &self,
+        name: &str,
+        opening: Arc<Opening>,
+        make: impl FnOnce() -> Result<(), RegistryError> + Send + 'static,
+    ) -> Result<Handle, RegistryError> {
+        let made = on_blocking_pool(make).await;
+        let is_made = made.is_ok();
+        let error = match made {
+            Ok(()) => match self.start_and_put(name, opening).await {
+                Ok(handle) => return Ok(handle),
+                Err(error) => error,
+            },
+            Err(error) => error,
+        };
+        if is_made {
+            let folder = self.dir.crawls().join(name);
+            // The error that matters is the first one.
+            let _ = on_blocking_pool(move || CrawlFolder::delete(&folder)).await;
+        }
+        self.slots.lock().await.crawls.remove(name);
+        self.opened.notify_waiters();
+        Err(error)
+    }
+
+    async fn start_and_put(
+        &self,
+        name: &str,
+        opening: Arc<Opening>,
+    ) -> Result<Handle, RegistryError> {
+        let running = match self.start(name, opening).await {
+            Err(RegistryError::Engine(EngineError::Abandoned)) => {
+                return Err(RegistryError::Stopping);
+            }
+            started => started?,
+        };
+        let handle = running.handle.clone();
+        let is_in = self.put(name, Slot::Open(running)).await;
+        if is_in {
+            Ok(handle)
+        } else {
+            Err(RegistryError::Stopping)
         }
     }
 
@@ -36,21 +93,43 @@ impl<S: Source, C: Clock> Registry<S, C> {
         }
     }
 
-    /// Opens a broken crawl anew; one that somebody else has opened, deleted or closed meanwhile is
-    /// left as it is.
-    pub(super) async fn open_again(&self, name: &str) -> Result<(), RegistryError> {
-        let mut slots = self.slots.lock().await;
-        if !slots.crawls.get(name).is_some_and(Slot::is_broken) {
-            return Ok(());
+    /// Opens a broken crawl anew, unless somebody else has opened, deleted or closed it meanwhile; waits for one
+    /// that somebody else is opening.
+    pub(super) async fn open_again(self: &Arc<Self>, name: &str) {
+        let opening = Arc::<Opening>::default();
+        let broken = {
+            let mut slots = self.slots.lock().await;
+            let slot = slots.crawls.get_mut(name).filter(|slot| slot.is_broken());
+            slot.map(|slot| std::mem::replace(slot, Slot::Opening(Arc::clone(&opening))))
+        };
+        if let Some(broken) = broken {
+            let (registry, name) = (Arc::clone(self), name.to_owned());
+            // On to its end if the caller goes away: no slot may stay `opening`.
+            self.openers.spawn(async move {
+                if let Slot::Open(running) = broken {
+                    // Its engine has broken: the thread ends by itself, and with it the store's lock.
+                    let ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await;
+                    tracing::debug!(crawl = name, ?ended, "old engine is gone");
+                }
+                registry.open_and_put(&name, opening).await;
+            });
         }
-        if let Some(Slot::Open(running)) = slots.crawls.remove(name) {
-            // Its engine has broken: the thread ends by itself, and with it the store's lock.
-            let ended = on_blocking_pool(move || Ok(running.thread.join().is_ok())).await?;
-            tracing::debug!(crawl = name, ended, "old engine is gone");
+        self.until_opened(name).await;
+    }
+
+    pub(super) async fn until_opened(&self, name: &str) {
+        loop {
+            let mut opened = std::pin::pin!(self.opened.notified());
+            // From here on no notice is missed.
+            opened.as_mut().enable();
+            if !matches!(
+                self.slots.lock().await.crawls.get(name),
+                Some(Slot::Opening(_))
+            ) {
+                return;
+            }
+            opened.await;
         }
-        let slot = self.start_or_note(name, Arc::default()).await;
-        slots.crawls.insert(name.to_owned(), slot);
-        Ok(())
     }
 
     pub(super) async fn start_or_note(&self, name: &str, opening: Arc<Opening>) -> Slot {

@@ -4,6 +4,7 @@ use super::*;
 use crate::clock::{SimulatedClock, Timestamp};
 use crate::fetch::ScriptedSource;
 use crate::fetch::robots::{Origin, RobotsAnswer};
+use crate::frontier::Held;
 
 type TestRegistry = Registry<ScriptedSource, SimulatedClock>;
 
@@ -113,7 +114,7 @@ async fn a_registry_that_is_closed_while_it_opens_leaves_its_crawls_whole() {
     // As when the daemon is told to stop before this one's turn has come.
     let stopped = Arc::new(Opening::default());
     stopped.stop();
-    registry.open_at_start("crawl", stopped).await;
+    registry.open_and_put("crawl", stopped).await;
     assert!(registry.get("crawl").await.is_ok());
     registry.shutdown().await;
     let slot = registry.start_or_note("crawl", Arc::default()).await;
@@ -152,4 +153,80 @@ async fn a_broken_crawl_that_several_resume_at_once_is_opened_once() {
     }
     assert_eq!(registry.count().await, 1);
     registry.shutdown().await;
+}
+
+#[test]
+fn a_crawl_that_is_opened_again_or_made_keeps_nobody_waiting() {
+    // One thread for what blocks, and this test holds it: nothing can be opened for as long.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let root = tempfile::tempdir().unwrap();
+        let registry = registry_with_a_crawl(root.path()).await;
+        let mut slots = registry.slots.lock().await;
+        let broken = Slot::Broken("for this test".to_owned());
+        slots.crawls.insert("broken".to_owned(), broken);
+        drop(slots);
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let holder = tokio::task::spawn_blocking(move || held.recv());
+        let spec = v1::CrawlSpec {
+            name: "new".to_owned(),
+            topics: vec!["beekeeping".to_owned()],
+            critic: concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo.critic").to_owned(),
+            seeds: vec!["http://b.test/".to_owned()],
+            ..Default::default()
+        };
+        let again = Arc::clone(&registry);
+        let again = tokio::spawn(async move { again.resume("broken").await });
+        let new = Arc::clone(&registry);
+        let new = tokio::spawn(async move { new.create(spec).await });
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        let moment = Duration::from_secs(10);
+        for name in ["broken", "new"] {
+            let state = tokio::time::timeout(moment, registry.status(name)).await;
+            let state = state.expect("it waits").unwrap().state;
+            assert_eq!(state, v1::CrawlState::Opening as i32, "{name}");
+        }
+        // A caller who goes away leaves nothing that is opened for ever.
+        new.abort();
+        release.send(()).unwrap();
+        holder.await.unwrap().unwrap();
+        // It has no folder.
+        assert!(matches!(
+            again.await.unwrap(),
+            Err(RegistryError::Broken { .. })
+        ));
+        registry.until_opened("new").await;
+        assert!(registry.get("new").await.is_ok());
+        registry.shutdown().await;
+    });
+}
+
+#[tokio::test]
+async fn a_host_that_is_to_be_left_alone_is_known_before_any_log_is_read() {
+    for needs_contact in [true, false] {
+        let root = tempfile::tempdir().unwrap();
+        let host = CanonicalUrl::parse("http://a.test/").unwrap().host_key();
+        let until = Timestamp(86_401_000);
+        for expected in [None, Some(Held::Until(until)).filter(|_| needs_contact)] {
+            let shared = Shared {
+                source: Arc::new(ScriptedSource::new()),
+                clock: SimulatedClock::starting_at(Timestamp(1_000)),
+                needs_contact,
+                guard_note: String::new(),
+            };
+            let dir = DataDir::open(root.path()).unwrap();
+            let registry = Registry::open(dir, shared).await.unwrap();
+            let (calendar, now) = (&registry.calendar, Timestamp(1_000));
+            assert_eq!(calendar.held(&host, now, Duration::ZERO), expected);
+            if let Ok(lease) = calendar.try_lease(&host, now, Duration::ZERO) {
+                lease.release(now, until);
+            }
+        }
+    }
 }

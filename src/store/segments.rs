@@ -26,6 +26,11 @@ pub(super) struct SegmentWriter {
     end: Place,
     /// The file of `end.segment`, once something is written to it.
     file: Option<File>,
+    /// The last segment that is known to be entered in the folder durably. That its file is there says
+    /// nothing: the first try may have failed just there.
+    entered: Option<u32>,
+    /// Makes the names in a folder durable.
+    sync_folder: fn(&Path) -> io::Result<()>,
     /// Bytes for the file that end at `end`.
     buffer: Vec<u8>,
 }
@@ -68,6 +73,8 @@ impl SegmentWriter {
             committed,
             end: committed,
             file: None,
+            entered: None,
+            sync_folder: |folder| File::open(folder)?.sync_all(),
             buffer: Vec::new(),
         })
     }
@@ -142,18 +149,18 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// The file of `end.segment`, with its magic; a new one is entered in the folder durably.
-    fn open_segment(&self) -> io::Result<File> {
+    /// The file of `end.segment`, with its magic; entered in the folder durably.
+    fn open_segment(&mut self) -> io::Result<File> {
         let path = path_of(&self.folder, self.end.segment);
-        let fresh = !path.exists();
         let file = OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .open(path)?;
         file.write_all_at(&MAGIC, 0)?;
-        if fresh {
-            File::open(&self.folder)?.sync_all()?;
+        if self.entered != Some(self.end.segment) {
+            (self.sync_folder)(&self.folder)?;
+            self.entered = Some(self.end.segment);
         }
         Ok(file)
     }
@@ -193,5 +200,43 @@ fn cut(path: &Path, end: u64, nothing_committed: bool) -> Result<(), OpenError> 
                  from a backup"
             ),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        static SYNCED: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// Fails the first time.
+    fn sync_second(_: &Path) -> io::Result<()> {
+        let before = SYNCED.replace(SYNCED.get() + 1);
+        match before {
+            0 => Err(io::Error::other("for this test")),
+            _ => Ok(()),
+        }
+    }
+
+    #[test]
+    fn a_folder_that_could_not_be_synced_is_synced_by_the_next_try() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = SegmentWriter::open(folder.path(), Place::START, 1 << 20).unwrap();
+        writer.sync_folder = sync_second;
+        writer.append(b"payload").unwrap();
+        writer.sync().unwrap_err();
+        // The file is there, its name perhaps not for good.
+        assert!(path_of(folder.path(), 1).exists());
+        writer.sync().unwrap();
+        assert_eq!(SYNCED.get(), 2);
+        writer.commit();
+        // It is asked for once a segment.
+        writer.append(b"more").unwrap();
+        writer.sync().unwrap();
+        assert_eq!(SYNCED.get(), 2);
     }
 }

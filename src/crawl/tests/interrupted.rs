@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::support::FailingStore;
 use super::*;
-use crate::frontier::SledStore;
+use crate::frontier::{Held, SledStore};
 use crate::store::StoreOptions;
 
 /// Some of everything: redirects, failures that are tried again, links that come twice.
@@ -118,4 +118,34 @@ async fn a_clock_that_jumps_between_two_lives_costs_no_page_and_doubles_none() {
             assert_eq!(sorted(pages_of(left.as_ref())), pages, "{stop} {jump}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_clock_put_back_between_two_lives_draws_out_no_wait() {
+    const DAY_MS: i64 = 86_400_000;
+    let mut crawl = Crawl::new(&["a/", "b/"]);
+    crawl.clock = SimulatedClock::starting_at(Timestamp(3 * DAY_MS));
+    crawl.limits().delay_ms_min = Some(10_000);
+    let away = FetchError::Status {
+        code: 503,
+        retry_after: Some(Duration::from_secs(100)),
+    };
+    crawl.page("a/", "reef", &[]).fail("b/", away);
+    crawl.replay().await;
+    let asked = crawl.clock.now();
+    let reopened = |now: Timestamp| {
+        let mut parts = crawl.parts(crawl.source.clone(), Pace::Replay);
+        parts.clock = SimulatedClock::starting_at(now);
+        let calendar = parts.calendar.clone();
+        let _opened = Engine::open(parts).unwrap();
+        ["a/", "b/"].map(
+            |at| match calendar.held(&url(at).host_key(), now, Duration::ZERO) {
+                Some(Held::Until(until)) => until.0 - now.0,
+                _ => 0,
+            },
+        )
+    };
+    assert_eq!(reopened(Timestamp(asked.0 - 2 * DAY_MS)), [10_000, 100_000]);
+    // Under a clock that was left alone the log counts as it stands.
+    assert_eq!(reopened(Timestamp(asked.0 + 50_000)), [0, 50_000]);
 }

@@ -114,3 +114,24 @@ async fn the_scope_holds_for_targets() {
     assert_eq!(crawl.requests(), ["a/"]);
     assert_eq!(crawl.refusal_of("b/"), Some(Refusal::Scope));
 }
+
+#[tokio::test]
+async fn an_order_that_learns_nothing_keeps_only_redirects_whose_target_waits() {
+    let mut crawl = Crawl::new(&["new/0"]);
+    crawl.spec.order = "breadth-first".into();
+    for n in 0..700 {
+        let old = format!("old/{n}");
+        crawl.page(&format!("new/{n}"), "reef", &[old.as_str()]);
+        crawl.redirect(&old, &format!("new/{}", n + 1));
+    }
+    let parts = crawl.parts(crawl.source.clone(), Pace::Replay);
+    let (mut engine, _handle) = Engine::open(parts).unwrap();
+    engine.work().await.unwrap();
+    let noted = engine.learning.redirects.len();
+    assert!(noted <= 257, "{noted}");
+    // The same when its log is read.
+    let parts = crawl.parts(crawl.source.clone(), Pace::Replay);
+    let (engine, _handle) = Engine::open(parts).unwrap();
+    let noted = engine.learning.redirects.len();
+    assert!(noted <= 257, "{noted}");
+}

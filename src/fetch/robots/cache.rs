@@ -106,10 +106,10 @@ impl RobotsCache {
             for origin in over {
                 state.remove(&origin);
             }
-            // A clock that was put back must not keep an answer for longer.
-            let latest = now.after(FRESH);
+            // A clock that was put back must not keep an answer for longer than it would hold from now.
             for entry in state.entries.values_mut() {
-                entry.expires = entry.expires.min(latest);
+                let longest = lifetime(entry.failures, entry.answer.retry_after());
+                entry.expires = entry.expires.min(now.after(longest));
             }
             journal.rewrite(state.known())?;
             state.journal = Some(journal);
@@ -402,6 +402,28 @@ mod tests {
         let cache = RobotsCache::open(&path, Timestamp(-365 * day)).unwrap();
         let standing = cache.standing(&url("new.test")).unwrap();
         assert_eq!(standing, (Timestamp(-364 * day), 0));
+    }
+
+    #[test]
+    fn a_host_without_an_answer_is_not_waited_for_longer_because_the_clock_was_ahead() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("robots.jsonl");
+        let day = 24 * 60 * MINUTE;
+        let stated = |minutes| RobotsAnswer::Unreachable {
+            retry_after: Some(Duration::from_mins(minutes)),
+            cause: None,
+            failure: None,
+        };
+        let cache = RobotsCache::open(&path, Timestamp(day)).unwrap();
+        insert(&cache, "once.test", RobotsAnswer::UNREACHABLE, day);
+        insert(&cache, "twice.test", RobotsAnswer::UNREACHABLE, day);
+        insert(&cache, "twice.test", RobotsAnswer::UNREACHABLE, day);
+        insert(&cache, "stated.test", stated(45), day);
+        drop(cache);
+        let cache = RobotsCache::open(&path, Timestamp(0)).unwrap();
+        let wait = |host| cache.standing(&url(host)).unwrap().0.0 / MINUTE;
+        let waits = ["once.test", "twice.test", "stated.test"].map(wait);
+        assert_eq!(waits, [10, 20, 45]);
     }
 
     #[test]

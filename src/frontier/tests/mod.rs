@@ -230,7 +230,7 @@ impl Crawl {
         let mut one_by_one = self.refolded();
         assert_eq!(self.frontier.image(), one_by_one.image());
         let mut at_once = Frontier::new(self.params, HostCalendar::default());
-        at_once.begin_fold();
+        at_once.begin_fold(Timestamp(i64::MAX));
         for (seq, event) in (1..).zip(&self.log) {
             at_once.admit(Seq(seq), event);
         }
