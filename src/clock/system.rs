@@ -44,8 +44,8 @@ struct This;
 struct Anchor {
     wall_ms: i64,
     counted_ms: i64,
-    /// By how much the wall clock was ahead of ours when that was last spoken of.
-    told_ms: AtomicI64,
+    /// By how many milliseconds the wall clock was ahead of ours when that was last spoken of.
+    told: AtomicI64,
 }
 
 impl SystemClock {
@@ -91,7 +91,7 @@ impl Anchor {
         Self {
             wall_ms: machine.wall_ms(),
             counted_ms: machine.counted_ms(),
-            told_ms: AtomicI64::new(0),
+            told: AtomicI64::new(0),
         }
     }
 
@@ -105,11 +105,11 @@ impl Anchor {
     /// Says so if the wall clock was set. Gives whether it did.
     fn compare(&self, now_ms: i64, wall_ms: i64) -> bool {
         let ahead_ms = wall_ms.saturating_sub(now_ms);
-        let told_ms = self.told_ms.load(Ordering::Relaxed);
+        let told_ms = self.told.load(Ordering::Relaxed);
         if ahead_ms.saturating_sub(told_ms).saturating_abs() < SPOKEN_OF_MS {
             return false;
         }
-        let is_first = (self.told_ms)
+        let is_first = (self.told)
             .compare_exchange(told_ms, ahead_ms, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok();
         if is_first {

@@ -43,8 +43,6 @@ pub(super) struct Learning {
     pub(super) pages: Vec<Seq>,
     /// Targets of redirects, with the references that they took over.
     pub(super) redirects: Vec<(UrlId, Vec<Reference>)>,
-    /// With so many of them those are forgotten whose target waits no longer.
-    redirects_max: usize,
     pub(super) sweep: Option<Sweep>,
     /// While the log is folded: there was an epoch. One sweep at the end is for all of them.
     pub(super) owes_sweep: bool,
@@ -77,7 +75,6 @@ impl Learning {
             reader,
             pages: Vec::new(),
             redirects: Vec::new(),
-            redirects_max: REDIRECTS_MIN,
             sweep: None,
             owes_sweep: false,
             epochs: Epochs::default(),
@@ -283,16 +280,14 @@ impl<S: Source, C: Clock> Engine<S, C> {
     /// another one may be put in its place that needs the others.
     fn forget_redirects(&mut self) {
         let Learning {
-            redirects,
-            redirects_max,
-            sweep,
-            ..
+            redirects, sweep, ..
         } = &mut self.learning;
-        if self.scorer.needs_sketches() || sweep.is_some() || redirects.len() < *redirects_max {
-            return;
+        let length = redirects.len();
+        // At each doubling, so that looking costs little however many of them wait.
+        let is_due = length >= REDIRECTS_MIN && length.is_power_of_two();
+        if is_due && sweep.is_none() && !self.scorer.needs_sketches() {
+            redirects.retain(|(target, _)| self.frontier.is_open(*target));
         }
-        redirects.retain(|(target, _)| self.frontier.is_open(*target));
-        *redirects_max = REDIRECTS_MIN.max(2 * redirects.len());
     }
 
     /// Learns from an event of the log, when the crawl is opened.

@@ -28,9 +28,14 @@ pub(super) const NEVER: Timestamp = Timestamp(i64::MIN);
 /// Invariant: for each host there is at most one [`HostLease`] in existence.
 #[derive(Clone, Debug, Default)]
 pub struct HostCalendar {
-    hosts: Arc<Mutex<Hosts>>,
+    pub(super) shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    hosts: Mutex<Hosts>,
     /// Where waits are kept, if they are.
-    pub(super) file: Arc<Mutex<Option<WaitsFile>>>,
+    pub(super) file: Mutex<Option<WaitsFile>>,
 }
 
 /// Why a host cannot be leased now.
@@ -337,7 +342,10 @@ impl HostCalendar {
 
     fn lock(&self) -> MutexGuard<'_, Hosts> {
         // Every change under the lock is whole at each point where it could panic.
-        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .hosts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

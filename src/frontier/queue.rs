@@ -42,7 +42,7 @@ pub struct Frontier {
     returns: Arc<Returns>,
     leases: u64,
     /// While a log is folded.
-    fold: Option<Folding>,
+    fold: Option<Box<Folding>>,
     /// Empty between two calls; kept for their memory.
     scratch: Scratch,
 }
@@ -104,10 +104,10 @@ impl Frontier {
     /// A request that the log has after `now` was stamped by a clock that was ahead: its host waits for as
     /// long as was meant, from `now` on.
     pub fn begin_fold(&mut self, now: Timestamp) {
-        self.fold = Some(Folding {
+        self.fold = Some(Box::new(Folding {
             now,
             ahead: Duration::ZERO,
-        });
+        }));
         self.hosts.begin_fold();
         self.baseline.begin_fold();
     }
@@ -115,8 +115,8 @@ impl Frontier {
     /// The log is admitted. The frontier is the same as without [`begin_fold`](Self::begin_fold), but for
     /// waits that begin in the future.
     pub fn end_fold(&mut self) {
-        let fold = self.fold.take();
-        if let Some(Folding { ahead, .. }) = fold.filter(|fold| fold.ahead >= AHEAD_TOLD) {
+        let ahead = self.fold.take().map_or(Duration::ZERO, |fold| fold.ahead);
+        if ahead >= AHEAD_TOLD {
             let seconds = ahead.as_secs();
             tracing::warn!(
                 seconds,

@@ -112,7 +112,10 @@ impl HostCalendar {
     }
 
     fn file(&self) -> MutexGuard<'_, Option<WaitsFile>> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .file
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
