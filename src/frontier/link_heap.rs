@@ -94,10 +94,12 @@ impl LinkHeap {
             Some((Reverse((links.order_key(slot, line.side()), slot)), at))
         };
         let mut next: BinaryHeap<_> = keyed(0).into_iter().collect();
+        let mut below = 0..0;
         std::iter::from_fn(move || {
+            next.extend(below.clone().map_while(keyed));
             let (Reverse(best), at) = next.pop()?;
             let first = at * BELOW + 1;
-            next.extend((first..first + BELOW).map_while(keyed));
+            below = first..first + BELOW;
             Some(best)
         })
     }

@@ -206,6 +206,12 @@ impl Link {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often the place of a link in the order was looked at.
+    pub(super) static KEYS_READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// All records. A slot is used again when its link is gone.
 #[derive(Debug, Default)]
 pub(super) struct Links {
@@ -358,6 +364,8 @@ impl Links {
 
     /// Its place in the order of a host of that side.
     pub(super) fn order_key(&self, slot: u32, side: Side) -> OrderKey {
+        #[cfg(test)]
+        KEYS_READ.set(KEYS_READ.get() + 1);
         self.get(slot).key_at(self.priority(slot, side))
     }
 

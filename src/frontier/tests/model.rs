@@ -17,12 +17,13 @@ pub(super) struct Open {
     pub(super) host: HostKey,
     /// Every reference ever offered, with the priority that it gave, in order.
     offers: Vec<(Reference, f32)>,
-    /// What those make of it that count each.
-    counted: f32,
+    /// The number of the offer that made it a seed.
+    seed_since: Option<u32>,
+    /// The greatest log odds of a page that it stands on, or what stands for them.
+    worth: f32,
     depth: u16,
     requests: u32,
     hops: u16,
-    is_seed: bool,
     pub(super) is_leased: bool,
 }
 
@@ -42,32 +43,44 @@ pub(super) struct Model {
 }
 
 impl Open {
-    fn new(host: HostKey, offer: (Reference, f32), depth: u16) -> Self {
+    fn new(host: HostKey, offer: (Reference, f32), worth: f32, depth: u16) -> Self {
         Self {
             host,
             offers: vec![offer],
-            counted: offer.1,
+            seed_since: None,
+            worth,
             depth,
             requests: 0,
             hops: 0,
-            is_seed: false,
             is_leased: false,
         }
     }
 
+    /// What the combination makes of all offers. Its formulas are tested where they stand: a mean that
+    /// is rounded otherwise would be another order.
     fn priority(&self, combine: Combine) -> f32 {
-        let all = self.offers.iter().map(|(_, priority)| *priority);
-        match combine {
-            Combine::First => self.offers[0].1,
-            Combine::Mean | Combine::NoisyOr => self.counted,
-            Combine::Best => all.fold(f32::NEG_INFINITY, f32::max),
+        let mut priority = self.offers[0].1;
+        for (count, (_, offer)) in (2..).zip(&self.offers[1..]) {
+            let is_seed = self.seed_since.is_some_and(|since| since <= count);
+            let combine = match combine {
+                Combine::Mean | Combine::NoisyOr if is_seed => Combine::Best,
+                combine => combine,
+            };
+            priority = combine.of(priority, *offer, count);
         }
+        priority
     }
 
     /// `Less` if this one comes first.
     pub(super) fn order(&self, other: &Self, combine: Combine) -> Ordering {
         let by_priority = (other.priority(combine)).total_cmp(&self.priority(combine));
         by_priority.then(self.offers[0].0.cmp(&other.offers[0].0))
+    }
+
+    /// `Less` if the baseline takes this one first.
+    pub(super) fn baseline_order(&self, other: &Self) -> Ordering {
+        let by_worth = other.worth.total_cmp(&self.worth);
+        by_worth.then(self.offers[0].0.cmp(&other.offers[0].0))
     }
 
     /// The first, the best (the earlier of equals), then the earliest, `max` in all.
@@ -115,7 +128,8 @@ impl Model {
                     let host = page.hosts[link.host as usize].clone();
                     let depth = page.lease.depth + 1;
                     let offer = (at(seq.0, index), link.priority);
-                    self.offer(link.target, Open::new(host, offer, depth));
+                    let worth = page.judgement.log_odds;
+                    self.offer(link.target, Open::new(host, offer, worth, depth));
                 }
             }
             Event::Failure(failure) if failure.is_final => self.finish(seq, &failure.lease, 1),
@@ -142,8 +156,8 @@ impl Model {
             Event::Seeds(seeds) => {
                 for (index, url) in (0..).zip(&seeds.urls) {
                     let offer = (at(seq.0, index), seeds.priority);
-                    let mut open = Open::new(url.host_key(), offer, 0);
-                    open.is_seed = true;
+                    let mut open = Open::new(url.host_key(), offer, seeds.priority, 0);
+                    open.seed_since = Some(1);
                     self.offer(url.id(), open);
                 }
             }
@@ -154,7 +168,8 @@ impl Model {
                     {
                         let host = event.hosts[link.host as usize].clone();
                         let offer = (link.reference, link.priority);
-                        self.offer(link.target, Open::new(host, offer, link.depth));
+                        let open = Open::new(host, offer, link.priority, link.depth);
+                        self.offer(link.target, open);
                     }
                 }
             }
@@ -171,6 +186,10 @@ impl Model {
 
     fn admit_redirect(&mut self, seq: Seq, redirect: &RedirectBooking) {
         let lease = &redirect.lease;
+        let worth = match self.urls.get(&lease.url.id()) {
+            Some(Url::Open(open)) => open.worth,
+            _ => lease.priority,
+        };
         self.finish(seq, lease, 0);
         let id = redirect.target.id();
         if let Some(refusal) = redirect.refusal {
@@ -179,9 +198,9 @@ impl Model {
             return;
         }
         let offer = (at(seq.0, 0), lease.priority);
-        let mut open = Open::new(redirect.target.host_key(), offer, lease.depth);
+        let mut open = Open::new(redirect.target.host_key(), offer, worth, lease.depth);
         open.hops = redirect.hops;
-        open.is_seed = lease.is_seed;
+        open.seed_since = lease.is_seed.then_some(1);
         let inherited = lease.references.iter().map(|at| (*at, f32::NEG_INFINITY));
         open.offers.extend(inherited);
         self.offer(id, open);
@@ -199,16 +218,9 @@ impl Model {
                 self.urls.insert(id, Url::Open(new));
             }
             Some(Url::Open(open)) => {
-                open.is_seed |= new.is_seed;
-                let (reference, given) = new.offers[0];
-                let is_new = open.offers.iter().all(|(at, _)| *at != reference);
-                let count = u32::try_from(open.offers.len() + 1).unwrap();
-                // A seed stands where it was put.
-                open.counted = if open.is_seed || !is_new {
-                    open.counted.max(given)
-                } else {
-                    self.params.combine.of(open.counted, given, count)
-                };
+                let next = u32::try_from(open.offers.len()).unwrap() + 1;
+                open.seed_since = open.seed_since.or(new.seed_since.map(|_| next));
+                open.worth = open.worth.max(new.worth);
                 for offer in new.offers {
                     if open.offers.iter().all(|(at, _)| *at != offer.0) {
                         open.offers.push(offer);
@@ -255,7 +267,7 @@ impl Model {
                         depth: open.depth,
                         requests: open.requests,
                         hops: open.hops,
-                        is_seed: open.is_seed,
+                        is_seed: open.seed_since.is_some(),
                     }),
                 };
                 (*id, image)

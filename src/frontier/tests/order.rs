@@ -1,6 +1,7 @@
 //! Which link next, and when.
 
 use super::*;
+use crate::frontier::links::KEYS_READ;
 
 #[test]
 fn best_first_pops_the_highest_score_first() {
@@ -325,4 +326,22 @@ fn a_baseline_kept_from_later_on_goes_by_the_best_that_was_predicted_before() {
         assert_eq!(crawl.name(&lease), name);
     }
     assert_eq!(crawl.frontier.rivals(crawl.now), None, "a/1 is the best");
+}
+
+#[test]
+fn the_head_costs_what_it_shows_however_long_the_queues_are() {
+    let mut crawl = Crawl::new(params());
+    for host in ["a", "b", "c"] {
+        let names: Vec<String> = (0..2_000).map(|page| format!("{host}/{page}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        crawl.seed(&names, 0.0);
+    }
+    let before = KEYS_READ.get();
+    let head = crawl.frontier.head(50, crawl.now);
+    // Each shown link has four below it in its queue.
+    let read = KEYS_READ.get() - before;
+    assert!(read < 5 * 50 + 20, "{read} keys were read");
+    let shown: Vec<UrlId> = head.iter().map(|link| link.id).collect();
+    let best = (0..50).map(|page| url(&format!("a/{page}")).id());
+    assert!(best.eq(shown));
 }
