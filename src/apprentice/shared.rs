@@ -188,6 +188,10 @@ where
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let all = HashMap::<K, V, FingerprintState>::deserialize(from)?;
         let mut map = Self::default();
+        #[expect(
+            clippy::iter_over_hash_type,
+            reason = "the order leaves no trace in a map"
+        )]
         for (key, value) in all {
             map.insert(key, value);
         }

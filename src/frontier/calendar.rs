@@ -318,6 +318,11 @@ impl HostCalendar {
         Ok(())
     }
 
+    /// The latest moment that anybody has asked at.
+    pub(super) fn latest(&self) -> Timestamp {
+        self.lock().latest
+    }
+
     pub(super) fn give_back(&self, lease: &HostLease, ended_at: Timestamp, next_at: Timestamp) {
         let host = &lease.host;
         self.keep_if_long(host, ended_at, next_at);

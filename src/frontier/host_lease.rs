@@ -8,8 +8,8 @@ use crate::clock::Timestamp;
 use crate::url::HostKey;
 
 /// The right to send one request to a host. [`HostLease::release`] is its ordinary end. Dropping it
-/// (a task that panicked) gives the host back at once; nobody knows then whether a request was sent,
-/// so delays are counted from the moment of leasing and the next time stays what it was.
+/// (a task that panicked) gives the host back at once; nobody knows then whether a request was sent, so
+/// delays are counted from the last moment that the calendar knows of, and the next time stays what it was.
 #[derive(Debug)]
 pub struct HostLease {
     pub(super) calendar: HostCalendar,
@@ -68,7 +68,9 @@ impl HostLease {
 impl Drop for HostLease {
     fn drop(&mut self) {
         if !self.released {
-            self.calendar.give_back(self, self.leased_at, NEVER);
+            let latest = self.calendar.latest();
+            self.calendar
+                .give_back(self, latest.max(self.leased_at), NEVER);
         }
     }
 }

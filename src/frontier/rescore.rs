@@ -7,7 +7,7 @@
 //! links.
 
 use super::known::Known;
-use super::links::checked_priority;
+use super::links::{Link, checked_priority};
 use super::new_scores::Side;
 use super::params::Combine;
 use super::queue::Frontier;
@@ -106,7 +106,7 @@ impl Frontier {
         let best = self.best_slots(k).into_iter();
         let links = best.map(|slot| self.links.get(slot));
         let old = links.filter(|link| self.hosts.side(link.host) == Side::Old);
-        old.map(|link| link.first_seen()).min()
+        old.map(Link::first_seen).min()
     }
 
     /// The priorities of the waiting links, those that are held included, in no order: of every `step`-th

@@ -170,9 +170,10 @@ fn epoch(crawl: &v1::Crawl) -> String {
         epoch => epoch.to_string(),
     };
     if let Some(share) = crawl.rescored {
-        let order = match crawl.order_as_booked {
-            true => "go by the scores that they were booked with".to_owned(),
-            false => format!("are in the order of epoch {}", crawl.epoch_of_order),
+        let order = if crawl.order_as_booked {
+            "go by the scores that they were booked with".to_owned()
+        } else {
+            format!("are in the order of epoch {}", crawl.epoch_of_order)
         };
         words = format!(
             "{words}; the waiting links {order}, {:.0} % scored anew",

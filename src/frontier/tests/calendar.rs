@@ -28,16 +28,18 @@ fn a_host_has_one_lease_at_most() {
 }
 
 #[test]
-fn a_dropped_lease_returns_and_its_delay_counts_from_the_leasing() {
+fn a_dropped_lease_returns_and_its_delay_counts_from_when_somebody_asked_last() {
     let calendar = HostCalendar::default();
     let lease = calendar.try_lease(&host("a"), Timestamp(5), DELAY).unwrap();
+    let other = calendar.try_lease(&host("b"), Timestamp(400), DELAY);
     drop(lease);
-    let held = calendar.held(&host("a"), Timestamp(5), DELAY);
-    assert_eq!(held, Some(Held::Until(Timestamp(1_005))));
+    let held = calendar.held(&host("a"), Timestamp(400), DELAY);
+    assert_eq!(held, Some(Held::Until(Timestamp(1_400))));
     assert_eq!(
-        calendar.held(&host("a"), Timestamp(5), Duration::ZERO),
+        calendar.held(&host("a"), Timestamp(400), Duration::ZERO),
         None
     );
+    drop(other);
 }
 
 #[test]

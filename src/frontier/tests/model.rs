@@ -173,14 +173,16 @@ impl Model {
                     }
                 }
             }
-            Event::Evicted(event) => {
-                for id in &event.links {
-                    if let Some(url @ Url::Open(_)) = self.urls.get_mut(id) {
-                        *url = Url::Refused(Refusal::Evicted, seq, false);
-                    }
-                }
-            }
+            Event::Evicted(event) => self.evict(seq, &event.links),
             Event::SpecChange(_) | Event::State(_) | Event::Feedback(_) | Event::Epoch(_) => {}
+        }
+    }
+
+    fn evict(&mut self, seq: Seq, links: &[UrlId]) {
+        for id in links {
+            if let Some(url @ Url::Open(_)) = self.urls.get_mut(id) {
+                *url = Url::Refused(Refusal::Evicted, seq, false);
+            }
         }
     }
 
