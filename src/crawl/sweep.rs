@@ -1,6 +1,9 @@
 //! A new epoch on its way through the frontier: every booked page is read again and its links are scored,
 //! then the hosts change over to the new scores, all of it in slices between the bookings.
 
+use std::cell::Cell;
+use std::time::Duration;
+
 use super::engine::Engine;
 use super::learning::Learning;
 use super::parts::Pace;
@@ -25,6 +28,8 @@ const STEPS_A_LINK: usize = 32;
 const LOOKS_A_LINK: usize = 16;
 /// Among so many of the best links the oldest score is looked for.
 const BEST: usize = 1_000;
+/// It is not looked for again before so long, for that takes a look at every host.
+const OLDEST_FOR: Duration = Duration::from_millis(250);
 
 /// How far a sweep has come.
 pub(super) struct Sweep {
@@ -35,6 +40,8 @@ pub(super) struct Sweep {
     next_redirect: usize,
     /// Another epoch has come while hosts changed over: the next sweep begins when they have.
     again: bool,
+    /// See [`Engine::oldest_of_best`], and when it was looked for.
+    oldest: Cell<Option<(Timestamp, u64)>>,
 }
 
 impl Learning {
@@ -68,6 +75,7 @@ impl<S: Source, C: Clock> Engine<S, C> {
             next: 0,
             next_redirect: 0,
             again: false,
+            oldest: Cell::new(None),
         });
     }
 
@@ -140,15 +148,28 @@ impl<S: Source, C: Clock> Engine<S, C> {
         }
     }
 
-    /// While there is a sweep: the oldest epoch that a score among the best 1,000 links is of.
+    /// While there is a sweep: the oldest epoch that a score among the best 1,000 links is of, as of a moment
+    /// ago.
     pub(super) fn oldest_of_best(&self) -> Option<u64> {
         let sweep = self.learning.sweep.as_ref()?;
+        let now = self.bench.clock.now();
+        if let Some((at, oldest)) = sweep.oldest.get()
+            && at.after(OLDEST_FOR) > now
+        {
+            return Some(oldest);
+        }
+        let oldest = self.oldest_now(sweep);
+        sweep.oldest.set(Some((now, oldest)));
+        Some(oldest)
+    }
+
+    fn oldest_now(&self, sweep: &Sweep) -> u64 {
         let epochs = &self.learning.epochs;
         let oldest = self.frontier.oldest_of_best(BEST);
         // What was found since the last sweep was scored by the epoch of that time.
-        Some(oldest.map_or(sweep.epoch, |found| {
+        oldest.map_or(sweep.epoch, |found| {
             epochs.at(found).max(epochs.ordered_by())
-        }))
+        })
     }
 
     /// Scores the links of one page again. Gives how many there were to score.
