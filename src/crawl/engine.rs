@@ -21,6 +21,7 @@ use super::judging::Judging;
 use super::learners::Learned;
 use super::learning::Learning;
 use super::lease_task::{Finished, Workbench};
+use super::log_spec::{first_spec, spec_from};
 use super::opening::Opening;
 use super::parts::{EngineParts, Pace, RobotsPolicy, World};
 use super::progress::{Progress, Tally};
@@ -480,23 +481,6 @@ async fn end_of<J: Future + Unpin>(job: Option<&mut J>) -> J::Output {
         Some(job) => job.await,
         None => pending().await,
     }
-}
-
-/// The spec that the crawl was created with: the log's first event.
-pub(super) fn first_spec(store: &dyn FrontierStore) -> Result<(v1::CrawlSpec, Spec), EngineError> {
-    match store.event(Seq(1))? {
-        Some(Event::SpecChange(bytes)) => spec_from(&bytes),
-        _ => Err(EngineError::Spec(
-            "the log does not begin with one".to_owned(),
-        )),
-    }
-}
-
-fn spec_from(bytes: &[u8]) -> Result<(v1::CrawlSpec, Spec), EngineError> {
-    let raw = <v1::CrawlSpec as prost::Message>::decode(bytes)
-        .map_err(|error| EngineError::Spec(error.to_string()))?;
-    let spec = Spec::check(&raw)?;
-    Ok((raw, spec))
 }
 
 fn guard_of(spec: &Spec) -> Result<Arc<GuardRules>, SpecError> {

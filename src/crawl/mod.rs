@@ -22,6 +22,7 @@ mod learners;
 mod learning;
 mod lease_task;
 mod leasing;
+mod log_spec;
 mod opening;
 mod order;
 mod page_reader;

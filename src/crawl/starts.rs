@@ -10,10 +10,11 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::engine::{Engine, first_spec};
+use super::engine::Engine;
 use super::error::EngineError;
 use super::handle::{CrawlError, Handle};
 use super::judging::Judge;
+use super::log_spec::first_spec;
 use super::order::{CrawlOrder, check_features};
 use super::page_reader::PageReader;
 use super::spec::{Spec, SpecError, check_name};

@@ -245,15 +245,17 @@ critic = 'critic.model'
     let said = experiment(&text);
     assert_eq!(said.code, Some(0), "{}", said.err);
     let learners = fs::read_to_string(home.path("out/learners.csv")).unwrap();
-    // What `ftrl` lost by its predictions: topic, crawler, learner, followed, instances, log loss.
-    let log_loss = |crawler: &str| -> f64 {
+    // Of its predictions: topic, crawler, learner, followed, instances, log loss, log loss lately, AUC.
+    let figure = |crawler: &str, column: usize| -> f64 {
         let head = format!("{TOPIC},{crawler},ftrl,1.0000,");
         let row = learners.lines().find_map(|line| line.strip_prefix(&head));
         let row = row.unwrap_or_else(|| panic!("no {head} in {learners}"));
-        row.split(',').nth(1).unwrap().parse().unwrap()
+        row.split(',').nth(column).unwrap().parse().unwrap()
     };
-    let [plain, begun, half] = ["ftrl", "ftrl from bees", "half"].map(log_loss);
-    assert!(begun < plain, "{learners}");
+    // How `bees` went hangs on the threads, and with it what its apprentice loses; not how it sorts.
+    let [plain, begun] = ["ftrl", "ftrl from bees"].map(|crawler| figure(crawler, 3));
+    assert!(begun > plain, "{learners}");
+    let [plain, begun, half] = ["ftrl", "ftrl from bees", "half"].map(|crawler| figure(crawler, 1));
     // Some of what was learned is another beginning than all of it, or nothing.
     let differs = |other: f64| (half - other).abs() > 1e-6;
     assert!(differs(plain) && differs(begun), "{learners}");

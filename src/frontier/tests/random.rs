@@ -288,7 +288,9 @@ impl Driven {
         if let Some(lease) = self.take_fetching(number) {
             let times = times.get_mut(lease.host.host()).unwrap();
             times.is_leased = false;
-            times.note(lease.leased_at.0, 0);
+            // Nobody knows when: no later than now.
+            let ended_at = self.crawl.frontier.calendar.latest();
+            times.note(ended_at.max(lease.leased_at).0, 0);
             let facts = LeaseFacts {
                 url: self.crawl.urls[&lease.id].clone(),
                 references: lease.references.clone(),
