@@ -28,7 +28,7 @@ fn tangle(hosts: usize) -> Crawl {
 async fn log_of(change: impl Fn(&mut Crawl)) -> (Vec<Vec<u8>>, Progress) {
     let mut crawl = tangle(9);
     change(&mut crawl);
-    let progress = crawl.replay().await;
+    let progress = Box::pin(crawl.replay()).await;
     (crawl.events().iter().map(encode).collect(), progress)
 }
 
