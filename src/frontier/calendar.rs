@@ -9,8 +9,9 @@ use super::host_lease::HostLease;
 use super::returns::{Asker, Returns};
 use super::server::Server;
 use super::spacing::Spacing;
-use super::waits_file::{Wait, WaitsFile};
+use super::waits_file::Wait;
 use crate::clock::{Clock, Timestamp};
+use crate::store::LineFile;
 use crate::url::HostKey;
 
 /// After so many new hosts the calendar looks for hosts to forget.
@@ -35,7 +36,7 @@ pub struct HostCalendar {
 pub(super) struct Shared {
     hosts: Mutex<Hosts>,
     /// Where waits are kept, if they are.
-    pub(super) file: Mutex<Option<WaitsFile>>,
+    pub(super) file: Mutex<Option<LineFile>>,
 }
 
 /// Why a host cannot be leased now.

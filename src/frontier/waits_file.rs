@@ -7,9 +7,8 @@
 //! Nothing is synced: what a crash of the machine takes stands in the log. A torn or foreign line says
 //! nothing.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::HostCalendar;
 use crate::clock::Timestamp;
 use crate::fetch::RETRY_AFTER_MAX;
+use crate::store::LineFile;
 use crate::url::HostKey;
 
 /// A wait that is shorter is over before a daemon that was killed is there again.
@@ -45,16 +45,6 @@ struct Line {
     next_ms: i64,
 }
 
-/// The file, open for appending.
-#[derive(Debug)]
-pub(super) struct WaitsFile {
-    path: PathBuf,
-    file: File,
-    bytes: u64,
-    /// How long it was when it was last written anew.
-    bytes_whole: u64,
-}
-
 impl HostCalendar {
     /// A calendar that keeps long waits in the file at `path`, and knows those that it kept there before.
     ///
@@ -63,7 +53,8 @@ impl HostCalendar {
     /// warning.
     pub fn open(path: &Path, now: Timestamp) -> io::Result<Self> {
         let calendar = Self::default();
-        let mut file = WaitsFile::open(path, |wait| {
+        let mut file = LineFile::open(path, (LINE_BYTES_MAX, SLACK_BYTES), |line: Line| {
+            let wait = Wait::from(line);
             let (ended_at, next_at) = owed(wait.ended_at, wait.next_at, now);
             // A foreign line must not close a host for years.
             let next_at = next_at.min(now.after(WAIT_MAX));
@@ -71,47 +62,49 @@ impl HostCalendar {
                 calendar.note_request(&wait.host, ended_at, next_at);
             }
         })?;
-        file.rewrite(calendar.waits_after(now))?;
+        file.rewrite(calendar.lines_after(now))?;
         *calendar.file() = Some(file);
         Ok(calendar)
     }
 
     /// Keeps the short waits as well, if any are kept: a daemon that is told to stop may soon be there again.
     pub fn keep_all(&self, now: Timestamp) {
-        self.write(|file| file.rewrite(self.waits_after(now)));
+        self.write(|file| file.rewrite(self.lines_after(now)));
     }
 
     pub(super) fn keep_if_long(&self, host: &HostKey, ended_at: Timestamp, next_at: Timestamp) {
         if next_at.since(ended_at) < LONG {
             return;
         }
-        let wait = Wait {
-            host: host.clone(),
-            ended_at,
-            next_at,
+        let line = Line {
+            host: host.as_str().to_owned(),
+            ended_ms: ended_at.0,
+            next_ms: next_at.0,
         };
         self.write(|file| {
-            file.append(&wait)?;
-            if file.has_grown() {
+            if file.append(&line)? {
                 // The calendar does not know the last one yet.
-                let waits = self.waits_after(ended_at).into_iter().chain([wait]);
-                file.rewrite(waits)?;
+                file.rewrite(self.lines_after(ended_at).chain([line]))?;
             }
             Ok(())
         });
     }
 
-    fn write(&self, write: impl FnOnce(&mut WaitsFile) -> io::Result<()>) {
+    fn lines_after(&self, now: Timestamp) -> impl Iterator<Item = Line> {
+        self.waits_after(now).into_iter().map(Line::from)
+    }
+
+    fn write(&self, write: impl FnOnce(&mut LineFile) -> io::Result<()>) {
         let mut kept = self.file();
         let Some(file) = kept.as_mut() else { return };
         if let Err(error) = write(file) {
-            let path = file.path.display();
+            let path = file.path().display();
             tracing::warn!(%path, %error, "waits of hosts are no longer kept");
             *kept = None;
         }
     }
 
-    fn file(&self) -> MutexGuard<'_, Option<WaitsFile>> {
+    fn file(&self) -> MutexGuard<'_, Option<LineFile>> {
         self.shared
             .file
             .lock()
@@ -133,79 +126,30 @@ pub(super) fn owed(
     (now, now.after(next_at.since(ended_at)))
 }
 
-impl WaitsFile {
-    /// Opens the file at `path`, made if need be, and hands every line that says something to `take`.
-    fn open(path: &Path, mut take: impl FnMut(Wait)) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)?;
-        let mut reader = BufReader::new(&file);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let mut part = reader.by_ref().take(LINE_BYTES_MAX);
-            if part.read_until(b'\n', &mut line)? == 0 {
-                break;
-            }
-            match serde_json::from_slice::<Line>(&line) {
-                Ok(line) => take(Wait {
-                    host: HostKey::from_stored(&line.host),
-                    ended_at: Timestamp(line.ended_ms),
-                    next_at: Timestamp(line.next_ms),
-                }),
-                Err(error) => {
-                    tracing::debug!(path = %path.display(), %error, "a line says nothing");
-                }
-            }
+impl From<Line> for Wait {
+    fn from(line: Line) -> Self {
+        Self {
+            host: HostKey::from_stored(&line.host),
+            ended_at: Timestamp(line.ended_ms),
+            next_at: Timestamp(line.next_ms),
         }
-        Ok(Self {
-            path: path.to_path_buf(),
-            file,
-            bytes: 0,
-            bytes_whole: 0,
-        })
-    }
-
-    fn append(&mut self, wait: &Wait) -> io::Result<()> {
-        let line = line_of(wait)?;
-        self.bytes += line.len() as u64;
-        self.file.write_all(&line)
-    }
-
-    fn has_grown(&self) -> bool {
-        self.bytes > self.bytes_whole.saturating_mul(2) + SLACK_BYTES
-    }
-
-    /// Writes the file anew with these waits alone.
-    fn rewrite(&mut self, waits: impl IntoIterator<Item = Wait>) -> io::Result<()> {
-        let mut lines = Vec::new();
-        for wait in waits {
-            lines.extend(line_of(&wait)?);
-        }
-        let beside = self.path.with_extension("new");
-        fs::write(&beside, &lines)?;
-        fs::rename(&beside, &self.path)?;
-        self.file = OpenOptions::new().append(true).open(&self.path)?;
-        self.bytes = lines.len() as u64;
-        self.bytes_whole = self.bytes;
-        Ok(())
     }
 }
 
-fn line_of(wait: &Wait) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&Line {
-        host: wait.host.as_str().to_owned(),
-        ended_ms: wait.ended_at.0,
-        next_ms: wait.next_at.0,
-    })?;
-    line.push(b'\n');
-    Ok(line)
+impl From<Wait> for Line {
+    fn from(wait: Wait) -> Self {
+        Self {
+            host: wait.host.as_str().to_owned(),
+            ended_ms: wait.ended_at.0,
+            next_ms: wait.next_at.0,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::frontier::Held;
 

@@ -13,6 +13,8 @@ mod start;
 mod within;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -25,7 +27,7 @@ pub use error::RegistryError;
 
 use self::folder::CrawlFolder;
 use crate::booking::CrawlState;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::crawl::{CrawlOrder, EngineError, Handle, Opening, Spec, check_name};
 use crate::fetch::Source;
 use crate::fetch::robots::RobotsCache;
@@ -118,8 +120,8 @@ impl<S: Source, C: Clock> Registry<S, C> {
     pub async fn open(dir: DataDir, shared: Shared<S, C>) -> Result<Arc<Self>, RegistryError> {
         CrawlFolder::clean(&dir.crawls())?;
         let folders = folder::subfolders(&dir.crawls())?;
-        let robots = robots_of(&dir, &shared)?;
-        let calendar = calendar_of(&dir, &shared)?;
+        let robots = kept((&dir, "robots.jsonl"), &shared, RobotsCache::open)?;
+        let calendar = kept((&dir, "waits.jsonl"), &shared, HostCalendar::open)?;
         let registry = Self {
             dir,
             shared,
@@ -390,32 +392,18 @@ impl<S: Source, C: Clock> Registry<S, C> {
     }
 }
 
-/// The calendar of hosts, whose long waits are kept in the data directory: known before the first crawl is
-/// open. Not those of an archive that is served through a proxy, as for robots.txt.
-fn calendar_of<S, C: Clock>(
-    dir: &DataDir,
+/// What the crawls share and a file of the data directory keeps, known before the first one is open. That of an
+/// archive that is served through a proxy is not kept: the network must not be taken at its word.
+fn kept<S, C: Clock, T: Default>(
+    (dir, name): (&DataDir, &str),
     shared: &Shared<S, C>,
-) -> Result<HostCalendar, RegistryError> {
+    open: impl FnOnce(&Path, Timestamp) -> io::Result<T>,
+) -> Result<T, RegistryError> {
     if !shared.needs_contact {
-        return Ok(HostCalendar::default());
+        return Ok(T::default());
     }
-    let path = dir.root().join("waits.jsonl");
-    let now = shared.clock.now();
-    HostCalendar::open(&path, now).map_err(|error| RegistryError::Io { path, error })
-}
-
-/// The answers of robots.txt that are known, kept in the data directory. Those of an archive that is
-/// served through a proxy are not: the network must not be taken at their word.
-fn robots_of<S, C: Clock>(
-    dir: &DataDir,
-    shared: &Shared<S, C>,
-) -> Result<RobotsCache, RegistryError> {
-    if !shared.needs_contact {
-        return Ok(RobotsCache::default());
-    }
-    let path = dir.root().join("robots.jsonl");
-    let now = shared.clock.now();
-    RobotsCache::open(&path, now).map_err(|error| RegistryError::Io { path, error })
+    let path = dir.root().join(name);
+    open(&path, shared.clock.now()).map_err(|error| RegistryError::Io { path, error })
 }
 
 /// In words.

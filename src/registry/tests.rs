@@ -1,22 +1,26 @@
 //! What several callers do to one crawl at once.
 
 use super::*;
-use crate::clock::{SimulatedClock, Timestamp};
+use crate::clock::SimulatedClock;
 use crate::fetch::ScriptedSource;
 use crate::fetch::robots::{Origin, RobotsAnswer};
 use crate::frontier::Held;
 
 type TestRegistry = Registry<ScriptedSource, SimulatedClock>;
 
-async fn registry_with_a_crawl(root: &std::path::Path) -> Arc<TestRegistry> {
+async fn registry_in(root: &Path, needs_contact: bool) -> Arc<TestRegistry> {
     let shared = Shared {
         source: Arc::new(ScriptedSource::new()),
         clock: SimulatedClock::starting_at(Timestamp(1_000)),
-        needs_contact: false,
+        needs_contact,
         guard_note: String::new(),
     };
-    let registry = Registry::open(DataDir::open(root).unwrap(), shared).await;
-    let registry = registry.unwrap();
+    let dir = DataDir::open(root).unwrap();
+    Registry::open(dir, shared).await.unwrap()
+}
+
+async fn registry_with_a_crawl(root: &Path) -> Arc<TestRegistry> {
+    let registry = registry_in(root, false).await;
     let critic = concat!(env!("CARGO_MANIFEST_DIR"), "/models/demo.critic");
     let spec = v1::CrawlSpec {
         name: "crawl".to_owned(),
@@ -34,14 +38,7 @@ async fn what_robots_txt_said_is_known_after_a_restart_but_not_what_an_archive_s
     for needs_contact in [true, false] {
         let root = tempfile::tempdir().unwrap();
         for expected in [None, Some(RobotsAnswer::AllowAll).filter(|_| needs_contact)] {
-            let shared = Shared {
-                source: Arc::new(ScriptedSource::new()),
-                clock: SimulatedClock::starting_at(Timestamp(1_000)),
-                needs_contact,
-                guard_note: String::new(),
-            };
-            let dir = DataDir::open(root.path()).unwrap();
-            let registry = Registry::open(dir, shared).await.unwrap();
+            let registry = registry_in(root.path(), needs_contact).await;
             let url = CanonicalUrl::parse("http://a.test/").unwrap();
             let known = registry.robots.lookup(&url, Timestamp(1_000));
             assert_eq!(known, expected);
@@ -214,14 +211,7 @@ async fn a_host_that_is_to_be_left_alone_is_known_before_any_log_is_read() {
         let host = CanonicalUrl::parse("http://a.test/").unwrap().host_key();
         let until = Timestamp(86_401_000);
         for expected in [None, Some(Held::Until(until)).filter(|_| needs_contact)] {
-            let shared = Shared {
-                source: Arc::new(ScriptedSource::new()),
-                clock: SimulatedClock::starting_at(Timestamp(1_000)),
-                needs_contact,
-                guard_note: String::new(),
-            };
-            let dir = DataDir::open(root.path()).unwrap();
-            let registry = Registry::open(dir, shared).await.unwrap();
+            let registry = registry_in(root.path(), needs_contact).await;
             let (calendar, now) = (&registry.calendar, Timestamp(1_000));
             assert_eq!(calendar.held(&host, now, Duration::ZERO), expected);
             if let Ok(lease) = calendar.try_lease(&host, now, Duration::ZERO) {

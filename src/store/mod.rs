@@ -18,6 +18,7 @@
 mod database;
 mod error;
 mod flushed;
+mod line_file;
 mod log;
 mod open;
 mod place;
@@ -30,6 +31,7 @@ mod space;
 mod tests;
 
 pub use error::{OpenError, StoreError};
+pub(crate) use line_file::LineFile;
 pub use log::{Entry, Store};
 pub use open::StoreOptions;
 pub(crate) use space::free_bytes;

@@ -1,6 +1,6 @@
 //! A log of each version with events of every kind lies in tests/data and is opened here as a crawl.
 //!
-//! Written by [`a_log_of_the_present_version_is_written`]; what lies there stays as it is.
+//! Written by [`a_log_of_the_present_version_has_every_kind_of_event`]; what lies there stays as it is.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -73,12 +73,14 @@ fn kind(event: &Event) -> &'static str {
     }
 }
 
-/// Writes `tests/data/crawl_vN` for `APPRENTICE_WRITE_CRAWL_VERSION=N`.
+/// With `APPRENTICE_WRITE_CRAWL_VERSION=N` it is written to `tests/data/crawl_vN`.
 #[tokio::test]
-#[ignore = "writes into tests/data"]
-async fn a_log_of_the_present_version_is_written() {
-    let version = std::env::var("APPRENTICE_WRITE_CRAWL_VERSION").unwrap();
-    let folder = data(version.parse().unwrap());
+async fn a_log_of_the_present_version_has_every_kind_of_event() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = match std::env::var("APPRENTICE_WRITE_CRAWL_VERSION") {
+        Ok(version) => data(version.parse().unwrap()),
+        Err(_) => home.path().join("log"),
+    };
     assert!(!folder.exists(), "what lies there is not written again");
     let crawl = everything();
     crawl

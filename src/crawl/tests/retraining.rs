@@ -1,5 +1,7 @@
 //! Epochs: what a restart leaves of them, retraining in mid-crawl, and the way back.
 
+use tokio::sync::oneshot::Receiver;
+
 use super::learning::{hubs, sands, without_sand};
 use super::*;
 use crate::apprentice::SourceView;
@@ -139,14 +141,29 @@ async fn going_back_to_an_epoch_is_to_know_what_it_knew() {
     assert_eq!(again.learning.epochs.instances, first.instances);
 }
 
-#[tokio::test]
-async fn who_retrains_a_crawl_at_rest_is_answered_also_when_the_sweep_outlasts_the_flush() {
+/// A crawl at rest whose training has begun.
+async fn being_retrained() -> (TestEngine, Receiver<Result<v1::Epoch, CrawlError>>) {
     let mut crawl = hubs("ftrl");
     crawl.spec.budget = 90;
+    crawl.limits().in_flight_max = 4;
     crawl.replay().await;
     let mut engine = opened(&crawl);
-    let (reply, mut answer) = tokio::sync::oneshot::channel();
+    let (reply, answer) = tokio::sync::oneshot::channel();
     engine.retrain(&order("nb"), reply);
+    (engine, answer)
+}
+
+/// The same crawl goes on.
+async fn going_on() -> (TestEngine, Receiver<Result<v1::Epoch, CrawlError>>) {
+    let (mut engine, answer) = being_retrained().await;
+    engine.spec.tuning.budget = None;
+    engine.state.0 = CrawlState::Running;
+    (engine, answer)
+}
+
+#[tokio::test]
+async fn who_retrains_a_crawl_at_rest_is_answered_also_when_the_sweep_outlasts_the_flush() {
+    let (mut engine, mut answer) = being_retrained().await;
     let training = engine.learning.training.as_mut().unwrap();
     let ended = (&mut training.job).await;
     engine.take_trained(ended);
@@ -161,14 +178,7 @@ async fn who_retrains_a_crawl_at_rest_is_answered_also_when_the_sweep_outlasts_t
 
 #[tokio::test]
 async fn a_training_is_taken_also_where_outcomes_never_cease() {
-    let mut crawl = hubs("ftrl");
-    crawl.spec.budget = 90;
-    crawl.replay().await;
-    let mut engine = opened(&crawl);
-    engine.spec.tuning.budget = None;
-    engine.state.0 = CrawlState::Running;
-    let (reply, _answer) = tokio::sync::oneshot::channel();
-    engine.retrain(&order("nb"), reply);
+    let (mut engine, _answer) = going_on().await;
     engine.lease_what_may_be().unwrap();
     while !engine.learning.training.as_ref().unwrap().job.is_finished() {
         tokio::task::yield_now().await;
@@ -182,15 +192,7 @@ async fn a_training_is_taken_also_where_outcomes_never_cease() {
 
 #[tokio::test]
 async fn a_crawl_that_its_training_cannot_catch_up_with_is_slowed_until_it_has() {
-    let mut crawl = hubs("ftrl");
-    crawl.spec.budget = 90;
-    crawl.limits().in_flight_max = 4;
-    crawl.replay().await;
-    let mut engine = opened(&crawl);
-    engine.spec.tuning.budget = None;
-    engine.state.0 = CrawlState::Running;
-    let (reply, _answer) = tokio::sync::oneshot::channel();
-    engine.retrain(&order("nb"), reply);
+    let (mut engine, _answer) = going_on().await;
     // Each round of the training leaves so many events, and so many fetches may be under way after it.
     for (behind, in_flight) in [(1000, 4), (500, 4), (300, 2), (150, 2), (80, 1), (70, 0)] {
         let training = engine.learning.training.as_mut().unwrap();

@@ -4,9 +4,8 @@
 //! Nothing is synced: what a crash of the machine takes is asked for again. A torn or foreign line
 //! says nothing.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Origin, ROBOTS_BYTES_MAX, RobotsAnswer, RobotsRules};
 use crate::clock::Timestamp;
+use crate::store::LineFile;
 
 /// The file may be twice as long as what it held when it was last written anew, and so much longer.
 const SLACK_BYTES: u64 = 4 << 20;
@@ -69,90 +69,28 @@ fn is_zero(failures: &u32) -> bool {
 
 /// The file, open for appending.
 #[derive(Debug)]
-pub(super) struct Journal {
-    path: PathBuf,
-    file: File,
-    bytes: u64,
-    /// How long it was when it was last written anew.
-    bytes_whole: u64,
-}
+pub(super) struct Journal(LineFile);
 
 impl Journal {
     /// Opens the file at `path`, made if need be, and hands every line that says something to `take`,
     /// in their order.
     pub(super) fn open(path: &Path, mut take: impl FnMut(Known)) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)?;
-        let mut reader = BufReader::new(&file);
-        let mut line = Vec::new();
-        let (mut bytes, mut is_whole) = (0, true);
-        loop {
-            line.clear();
-            let length = reader
-                .by_ref()
-                .take(LINE_BYTES_MAX as u64)
-                .read_until(b'\n', &mut line)?;
-            if length == 0 {
-                break;
-            }
-            bytes += length as u64;
-            is_whole = line.ends_with(b"\n");
-            match serde_json::from_slice(&line) {
-                Ok(line) => take(known(line)),
-                Err(error) => {
-                    tracing::debug!(path = %path.display(), %error, "a line says nothing");
-                }
-            }
-        }
-        let mut journal = Self {
-            path: path.to_path_buf(),
-            file,
-            bytes,
-            bytes_whole: 0,
-        };
-        if !is_whole {
-            // The next line must not be lost with the torn one.
-            journal.write(b"\n")?;
-        }
-        Ok(journal)
+        let sizes = (LINE_BYTES_MAX as u64, SLACK_BYTES);
+        LineFile::open(path, sizes, |line| take(known(line))).map(Self)
     }
 
     /// Adds an answer. Whether the file should now be written anew.
     pub(super) fn append(&mut self, known: &Known) -> io::Result<bool> {
-        let line = line_of(known)?;
-        self.write(&line)?;
-        Ok(self.bytes > self.bytes_whole.saturating_mul(2) + SLACK_BYTES)
+        self.0.append(&line_of(known))
     }
 
     /// Writes the file anew with these answers alone.
     pub(super) fn rewrite(&mut self, all: impl Iterator<Item = Known>) -> io::Result<()> {
-        let beside = self.path.with_extension("new");
-        let mut writer = BufWriter::new(File::create(&beside)?);
-        let mut bytes = 0;
-        for known in all {
-            let line = line_of(&known)?;
-            writer.write_all(&line)?;
-            bytes += line.len() as u64;
-        }
-        writer
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        fs::rename(&beside, &self.path)?;
-        self.file = OpenOptions::new().append(true).open(&self.path)?;
-        (self.bytes, self.bytes_whole) = (bytes, bytes);
-        Ok(())
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.bytes += bytes.len() as u64;
-        self.file.write_all(bytes)
+        self.0.rewrite(all.map(|known| line_of(&known)))
     }
 }
 
-fn line_of(known: &Known) -> io::Result<Vec<u8>> {
+fn line_of(known: &Known) -> Line {
     let answer = match &known.answer {
         RobotsAnswer::Rules(rules) => StoredAnswer::Rules {
             file: rules.file().iter().map(|byte| char::from(*byte)).collect(),
@@ -165,15 +103,13 @@ fn line_of(known: &Known) -> io::Result<Vec<u8>> {
             cause: cause.as_deref().map(str::to_owned),
         },
     };
-    let mut line = serde_json::to_vec(&Line {
+    Line {
         origin: known.origin.as_str().to_owned(),
         until_ms: known.expires.0,
         failures: known.failures,
         failing_since_ms: (known.failures > 0).then_some(known.failing_since.0),
         answer,
-    })?;
-    line.push(b'\n');
-    Ok(line)
+    }
 }
 
 fn known(line: Line) -> Known {
@@ -207,6 +143,8 @@ fn known(line: Line) -> Known {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(path: &Path) -> Vec<Known> {
