@@ -3,13 +3,14 @@
 //! A link that waits has not been judged, so nothing here can hold its own label; what is computed
 //! for it when it is leased is kept with the lease and never computed again.
 
+use std::cell::Cell;
+
 use super::counts::Counts;
 use super::frozen::{Dynamic, LinkView};
 use super::instance::{Instance, logit, sigmoid};
 use super::shared::SharedMap;
 use crate::features::{FeatureSpec, LinkSketch, PageSketch};
 use crate::url::UrlId;
-use std::cell::Cell;
 
 /// How many pages' worth of trust the level above gets in a shrunken mean.
 const SHRINKAGE: f32 = 3.0;

@@ -49,8 +49,8 @@ pub trait Learner: Send {
         Weights::None
     }
 
-    /// What gives [`weights`](Self::weights) as they are now, on another thread: only what they are made of is
-    /// copied at once.
+    /// What gives [`weights`](Self::weights) as they are now, on another thread. A learner with large tables
+    /// shares them with it, page by page until it writes to one.
     fn weights_later(&self) -> WeightsLater {
         let weights = self.weights();
         Box::new(move || weights)

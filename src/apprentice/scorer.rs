@@ -145,7 +145,7 @@ pub trait LinkScorer: Send {
     }
 
     /// What gives all that it is now, at the beginning of an epoch, on another thread; `None` if it learns
-    /// nothing. Some tens of MB are copied at once.
+    /// nothing. It shares its tables with the scorer until that writes to them.
     fn checkpoint_later(&self) -> Option<CheckpointLater> {
         None
     }

@@ -146,7 +146,7 @@ async fn being_retrained() -> (TestEngine, Receiver<Result<v1::Epoch, CrawlError
     let mut crawl = hubs("ftrl");
     crawl.spec.budget = 90;
     crawl.limits().in_flight_max = 4;
-    crawl.replay().await;
+    Box::pin(crawl.replay()).await;
     let mut engine = opened(&crawl);
     let (reply, answer) = tokio::sync::oneshot::channel();
     engine.retrain(&order("nb"), reply);
