@@ -56,7 +56,8 @@ impl Frontier {
         numbers.resize(page.hosts.len(), None);
         let mut hashes = std::mem::take(&mut self.scratch().host_hashes);
         hashes.resize(page.hosts.len(), None);
-        self.touch(page, &mut hashes);
+        let mut slots = std::mem::take(&mut self.scratch().slots);
+        self.touch(page, &mut hashes, &mut slots);
         let own = page.lease.url.id();
         let depth = page.lease.depth.saturating_add(1);
         for (index, link) in (0..).zip(&page.links) {
@@ -87,20 +88,22 @@ impl Frontier {
         }
         numbers.clear();
         hashes.clear();
+        slots.clear();
         let scratch = self.scratch();
         scratch.targets.clear();
+        scratch.slots = slots;
         scratch.host_numbers = numbers;
         scratch.host_hashes = hashes;
     }
 
-    /// Reads the records that the links of a page are about to change, and the hosts of those that are new.
-    /// Their places are as good as random, and read one after another without work between they come from
-    /// memory together. What the hosts are looked up by is put into `hashes`.
-    fn touch(&self, page: &PageBooking, hashes: &mut [Option<u64>]) {
-        let mut seen = 0;
+    /// Reads what the links of a page are about to change: the records of those that wait with their hosts,
+    /// and the hosts of those that are new. Their places are as good as random, and read one after another
+    /// without work between they come from memory together. What the hosts are looked up by is put into
+    /// `hashes`, the open links into `slots`.
+    fn touch(&self, page: &PageBooking, hashes: &mut [Option<u64>], slots: &mut Vec<u32>) {
         for link in &page.links {
             match self.known.get(link.target) {
-                Some(Known::Open(slot)) => seen ^= self.links.get(slot).host,
+                Some(Known::Open(slot)) => slots.push(slot),
                 None if link.refusal.is_none() => {
                     let at = link.host as usize;
                     if let (Some(host), Some(hash @ None)) =
@@ -111,6 +114,12 @@ impl Frontier {
                 }
                 _ => {}
             }
+        }
+        let host_of = |slot: &u32| self.links.get(*slot).host;
+        let mut seen = slots.iter().fold(0, |seen, slot| seen ^ host_of(slot));
+        for slot in &*slots {
+            let best = self.hosts.get(host_of(slot)).best_slot();
+            seen ^= self.links.touch(*slot) ^ best.unwrap_or_default();
         }
         std::hint::black_box(seen);
         self.hosts.touch(hashes);

@@ -238,6 +238,12 @@ impl Links {
         &self.records[slot]
     }
 
+    /// Reads where the references of a link begin. What it gives means nothing.
+    pub(super) fn touch(&self, slot: u32) -> u32 {
+        let chain = self.records[slot].chain();
+        chain.map_or(0, |chain| u32::from(self.parents.head(chain).parents))
+    }
+
     pub(super) fn get_mut(&mut self, slot: u32) -> &mut Link {
         &mut self.records[slot]
     }

@@ -61,6 +61,7 @@ pub(super) struct Scratch {
     pub(super) targets: HashSet<UrlId, FingerprintState>,
     pub(super) host_numbers: Vec<Option<u32>>,
     pub(super) host_hashes: Vec<Option<u64>>,
+    pub(super) slots: Vec<u32>,
 }
 
 impl Frontier {

@@ -34,17 +34,22 @@ pub(super) struct UrlTable {
     shards: Vec<Shard>,
 }
 
-/// Cells in order, gaps between them; the last one is always a gap.
+/// Cells in order, gaps between them. What lies beyond the last piece is a gap.
 #[derive(Debug, Default)]
 struct Shard {
-    #[allow(
-        clippy::vec_box,
-        reason = "each piece is freed alone while its shard grows"
-    )]
-    pieces: Vec<Box<[Cell; PIECE]>>,
+    pieces: Vec<Piece>,
     /// Places that a key may want; the cells behind them are for those that found theirs taken.
     homes: usize,
     used: usize,
+}
+
+/// So many cells in a row, each piece freed alone while its shard grows.
+#[derive(Debug)]
+struct Piece {
+    cells: Box<[Cell; PIECE]>,
+    /// A bit for each cell that is no gap, the lowest for the first: where a row of them ends is found
+    /// without a look at them.
+    used: u64,
 }
 
 /// A key (58 bits) and a state (38 bits, 0 in a gap).
@@ -104,7 +109,7 @@ impl UrlTable {
     /// All of them, in no order that means anything.
     pub(super) fn iter(&self) -> impl Iterator<Item = (UrlId, u64)> + '_ {
         (0..).zip(&self.shards).flat_map(|(number, shard)| {
-            let cells = shard.pieces.iter().flat_map(|piece| piece.iter());
+            let cells = shard.pieces.iter().flat_map(|piece| piece.cells.iter());
             let used = cells.filter(|cell| !cell.is_gap());
             used.map(move |cell| (id_of(number, cell.key()), cell.state()))
         })
@@ -164,52 +169,100 @@ impl Cell {
     }
 }
 
+impl Piece {
+    fn new() -> Self {
+        Self {
+            cells: Box::new([Cell::default(); PIECE]),
+            used: 0,
+        }
+    }
+
+    /// The cells from `at` on that have no gap between them.
+    fn row(&self, at: usize) -> &[Cell] {
+        &self.cells[at..self.gap(at)]
+    }
+
+    /// The first gap from `at` on, or the piece's end.
+    fn gap(&self, at: usize) -> usize {
+        at + (!(self.used >> at)).trailing_zeros() as usize
+    }
+
+    fn set(&mut self, at: usize, cell: Cell) {
+        self.cells[at] = cell;
+        self.used |= 1 << at;
+    }
+
+    /// Puts a cell at `at`, whose place and all up to `end` go on by one. Gives the one for which there was
+    /// no place, if `end` is the piece's end.
+    fn shift_in(&mut self, at: usize, end: usize, cell: Cell) -> Option<Cell> {
+        if end < PIECE {
+            self.cells.copy_within(at..end, at + 1);
+            self.set(end, self.cells[end]);
+            self.set(at, cell);
+            return None;
+        }
+        let last = self.cells[PIECE - 1];
+        self.cells.copy_within(at..PIECE - 1, at + 1);
+        self.cells[at] = cell;
+        Some(last)
+    }
+}
+
 impl Shard {
     fn cell(&self, at: usize) -> Option<Cell> {
-        Some(self.pieces.get(at / PIECE)?[at % PIECE])
+        Some(self.pieces.get(at / PIECE)?.cells[at % PIECE])
     }
 
-    /// Sets a cell that exists, or lies no more than a piece beyond those that do.
-    fn set(&mut self, at: usize, cell: Cell) {
-        while at / PIECE >= self.pieces.len() {
-            self.pieces.push(Box::new([Cell::default(); PIECE]));
+    /// The piece, which exists or is the one after the last.
+    fn piece(&mut self, number: usize) -> &mut Piece {
+        if number == self.pieces.len() {
+            self.pieces.push(Piece::new());
         }
-        self.pieces[at / PIECE][at % PIECE] = cell;
+        &mut self.pieces[number]
     }
 
-    /// Where the key stands, or else the cell that it would have to stand in.
+    /// Where the key stands, or else the place that it would have to have.
     fn find(&self, key: u64) -> Result<usize, usize> {
-        let mut at = home_of(key, self.homes);
-        while let Some(cell) = self.cell(at) {
-            if cell.is_gap() || cell.key() > key {
+        let home = home_of(key, self.homes);
+        let (mut number, mut within) = (home / PIECE, home % PIECE);
+        while let Some(piece) = self.pieces.get(number) {
+            let row = piece.row(within);
+            if let Some(steps) = row.iter().position(|cell| cell.key() >= key) {
+                let at = number * PIECE + within + steps;
+                return if row[steps].key() == key {
+                    Ok(at)
+                } else {
+                    Err(at)
+                };
+            }
+            within += row.len();
+            if within < PIECE {
                 break;
             }
-            if cell.key() == key {
-                return Ok(at);
-            }
-            at += 1;
+            (number, within) = (number + 1, 0);
         }
-        Err(at)
+        Err(number * PIECE + within)
     }
 
     fn insert(&mut self, cell: Cell) -> Option<u64> {
-        let found = self.find(cell.key());
-        if let Ok(at) = found {
-            let old = self.cell(at).map(Cell::state);
-            self.set(at, cell);
-            return old;
-        }
+        let mut at = match self.find(cell.key()) {
+            Ok(at) => {
+                let place = &mut self.pieces[at / PIECE].cells[at % PIECE];
+                return Some(std::mem::replace(place, cell).state());
+            }
+            Err(at) => at,
+        };
         if (self.used + 1) * 20 > self.homes * FULL_OF_TWENTY {
             self.grow();
+            at = self.find(cell.key()).unwrap_or_else(|at| at);
         }
-        let mut at = self.find(cell.key()).unwrap_or_else(|at| at);
+        let (mut number, mut within) = (at / PIECE, at % PIECE);
         // Those that stand in the way go on by one, up to the next gap.
-        let mut moving = cell;
-        while !moving.is_gap() {
-            let next = self.cell(at).unwrap_or_default();
-            self.set(at, moving);
-            moving = next;
-            at += 1;
+        let mut moving = Some(cell);
+        while let Some(cell) = moving {
+            let piece = self.piece(number);
+            moving = piece.shift_in(within, piece.gap(within), cell);
+            (number, within) = (number + 1, 0);
         }
         self.used += 1;
         None
@@ -224,9 +277,12 @@ impl Shard {
         let mut free = 0;
         // A piece is given back as soon as it is empty, and the next new one may be where it was.
         for piece in old {
-            for cell in piece.iter().filter(|cell| !cell.is_gap()) {
+            for cell in piece.cells.iter().filter(|cell| !cell.is_gap()) {
                 let at = home_of(cell.key(), self.homes).max(free);
-                self.set(at, *cell);
+                while at / PIECE >= self.pieces.len() {
+                    self.pieces.push(Piece::new());
+                }
+                self.pieces[at / PIECE].set(at % PIECE, *cell);
                 free = at + 1;
             }
         }

@@ -147,10 +147,7 @@ impl Frontier {
     /// The slots of these links.
     pub(super) fn best_slots(&self, k: usize) -> Vec<u32> {
         // A link among the best k stands at a host whose best link is among the best k hosts'.
-        let mut hosts: Vec<_> = ((0..).zip(self.hosts.iter()))
-            .filter(|(_, host)| !host.is_capped)
-            .filter_map(|(number, _)| Some((self.hosts.best_of(number, &self.links)?, number)))
-            .collect();
+        let mut hosts: Vec<_> = self.hosts.with_best(&self.links).collect();
         keep_best(&mut hosts, k, |(key, _)| *key);
         let mut walks: Vec<_> = (hosts.into_iter())
             .map(|(_, number)| {
