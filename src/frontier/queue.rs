@@ -43,8 +43,8 @@ pub struct Frontier {
     leases: u64,
     /// While a log is folded.
     fold: Option<Box<Folding>>,
-    /// Empty between two calls; kept for their memory.
-    scratch: Scratch,
+    /// Empty between two calls; kept for their memory. Apart, for a frontier moves about.
+    scratch: Box<Scratch>,
 }
 
 /// A log is folded.
@@ -78,7 +78,7 @@ impl Frontier {
             returns: Arc::default(),
             leases: 0,
             fold: None,
-            scratch: Scratch::default(),
+            scratch: Box::default(),
         };
         frontier.set_params(params);
         frontier
