@@ -1,4 +1,4 @@
-//! A table from fingerprints to small states: 12 bytes a URL and the gaps, 12.6 to 13.3 in all.
+//! A table from fingerprints to small states: 12 bytes a URL and the gaps, 12.9 to 13.5 in all.
 //!
 //! Each of 64 shards is an array in the order of the (mixed) fingerprints, with gaps: a fingerprint is
 //! looked for from the place on where it would stand if all were spread evenly (linear probing in order, as
