@@ -336,20 +336,6 @@ impl Hosts {
         self.get(number).best(links, self.side(number))
     }
 
-    /// The hosts with a link that may be leased, now or later, each with the key of its best one, in no order
-    /// that means anything. Most are not looked into for that.
-    pub(super) fn with_best(&self, links: &Links) -> impl Iterator<Item = (OrderKey, u32)> {
-        let hosts = (0..).zip(&self.all).filter(|(_, host)| !host.is_capped);
-        hosts.filter_map(|(number, host)| {
-            let best = match host.place() {
-                Place::Ready(key) | Place::Behind(_, key) => Some(key),
-                Place::Idle => None,
-                Place::Waiting(_) | Place::Away => self.best_of(number, links),
-            };
-            Some((best?, number))
-        })
-    }
-
     /// When the first of the waiting hosts may be asked.
     pub(super) fn first_waiting(&self) -> Option<Timestamp> {
         self.places.first_waiting()

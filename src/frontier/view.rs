@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::Held;
+use super::host_queue::Place;
 use super::known::Known;
 use super::links::{Link, OrderKey};
 use super::queue::Frontier;
@@ -147,7 +148,7 @@ impl Frontier {
     /// The slots of these links.
     pub(super) fn best_slots(&self, k: usize) -> Vec<u32> {
         // A link among the best k stands at a host whose best link is among the best k hosts'.
-        let mut hosts: Vec<_> = self.hosts.with_best(&self.links).collect();
+        let mut hosts: Vec<_> = self.hosts_with_best().collect();
         keep_best(&mut hosts, k, |(key, _)| *key);
         let mut walks: Vec<_> = (hosts.into_iter())
             .map(|(_, number)| {
@@ -165,6 +166,22 @@ impl Frontier {
             Some(slot)
         });
         best.take(k).collect()
+    }
+
+    /// The hosts with a link that may be leased, now or later, each with the key of its best one, in no order
+    /// that means anything. Where a host stands mostly names it.
+    fn hosts_with_best(&self) -> impl Iterator<Item = (OrderKey, u32)> {
+        let hosts = (0..).zip(self.hosts.iter());
+        hosts
+            .filter(|(_, host)| !host.is_capped)
+            .filter_map(|(number, host)| {
+                let best = match host.place() {
+                    Place::Ready(key) | Place::Behind(_, key) => Some(key),
+                    Place::Idle => None,
+                    Place::Waiting(_) | Place::Away => self.hosts.best_of(number, &self.links),
+                };
+                Some((best?, number))
+            })
     }
 
     /// What is known of a URL; `None` if nothing.
