@@ -1,5 +1,6 @@
 //! Opening sled 0.34.7 with its known faults in mind.
 
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,7 @@ pub(super) fn open(folder: &Path, cache_bytes: u64) -> Result<sled::Db, OpenErro
         .mode(sled::Mode::HighThroughput)
         // Flushed by the caller's clock; nothing of sled's runs in the background.
         .flush_every_ms(None);
-    match open_when_let_go(&config) {
+    let opened = match open_when_let_go(&config) {
         Err(sled::Error::Corruption { at, .. }) => {
             // The snapshot only shortens the reading of the log: without it, all is read again.
             let moved = set_aside(folder, "move", |name| name.starts_with("snap."))?;
@@ -33,10 +34,20 @@ pub(super) fn open(folder: &Path, cache_bytes: u64) -> Result<sled::Db, OpenErro
                 folder = %folder.display(), ?at, ?moved,
                 "sled calls the database corrupt: its snapshots were set aside, reading its log"
             );
-            open_when_let_go(&config).map_err(|error| open_error(folder, error))
+            open_when_let_go(&config)
         }
-        other => other.map_err(|error| open_error(folder, error)),
-    }
+        other => other,
+    };
+    let database = opened.map_err(|error| open_error(folder, error))?;
+    sync_conf(folder).map_err(|cause| OpenError::from_io(folder, cause))?;
+    Ok(database)
+}
+
+/// sled writes `conf` when it makes a database, and leaves it to the system: without it, which a power cut
+/// might take for half a minute, nothing of the database can be read.
+fn sync_conf(folder: &Path) -> std::io::Result<()> {
+    File::open(folder.join("conf"))?.sync_all()?;
+    File::open(folder)?.sync_all()
 }
 
 /// Does `work` with sled; a panic within becomes an error.

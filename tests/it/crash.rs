@@ -234,7 +234,12 @@ async fn account(client: &mut Client) -> Vec<v1::PageRow> {
 
 /// What was booked stands where its booking says: an answer, a request and what was found of it, each a
 /// gzip member of its own.
-fn assert_kept(kept: &Kept, url: &CanonicalUrl, files: &mut BTreeMap<u32, Vec<u8>>, folder: &Path) {
+pub(crate) fn assert_kept(
+    kept: &Kept,
+    url: &CanonicalUrl,
+    files: &mut BTreeMap<u32, Vec<u8>>,
+    folder: &Path,
+) {
     let file = files.entry(kept.file).or_insert_with(|| {
         let name = format!("crawl-{:05}.warc.gz", kept.file);
         fs::read(folder.join(name)).unwrap()

@@ -21,6 +21,9 @@ mod lab;
 mod layers;
 mod misbehaving;
 mod nginx;
+// Its layer is loaded as Linux has it.
+#[cfg(target_os = "linux")]
+mod power;
 mod retrain;
 mod simulation;
 mod starts;

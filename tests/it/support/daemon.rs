@@ -247,7 +247,7 @@ impl Home {
         self.spawn_as(command)
     }
 
-    fn spawn_as(&self, mut command: Command) -> Daemon {
+    pub(crate) fn spawn_as(&self, mut command: Command) -> Daemon {
         let out = self.path("daemon.out");
         let err = self.path("daemon.err");
         let process = command
