@@ -73,6 +73,12 @@ async fn retrain(handle: &Handle, clock: &SystemClock) -> Result<Seen, CrawlErro
         }
         if order.is_finished() {
             seen.moments[2] = now;
+            // A small crawl may be through a phase before anybody asks.
+            for phase in [1, 0] {
+                if seen.moments[phase] == 0 {
+                    seen.moments[phase] = seen.moments[phase + 1];
+                }
+            }
             seen.fetched[1] = status.fetched;
             seen.links = status.links_waiting;
             seen.pages = status.pages;
