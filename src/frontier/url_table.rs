@@ -197,8 +197,8 @@ impl Piece {
     fn shift_in(&mut self, at: usize, end: usize, cell: Cell) -> Option<Cell> {
         if end < PIECE {
             self.cells.copy_within(at..end, at + 1);
-            self.set(end, self.cells[end]);
-            self.set(at, cell);
+            self.used |= 1 << end;
+            self.cells[at] = cell;
             return None;
         }
         let last = self.cells[PIECE - 1];
@@ -213,9 +213,9 @@ impl Shard {
         Some(self.pieces.get(at / PIECE)?.cells[at % PIECE])
     }
 
-    /// The piece, which exists or is the one after the last.
+    /// The piece, made if need be with all before it: where keys crowd, others may be far beyond them.
     fn piece(&mut self, number: usize) -> &mut Piece {
-        if number == self.pieces.len() {
+        while number >= self.pieces.len() {
             self.pieces.push(Piece::new());
         }
         &mut self.pieces[number]
@@ -279,10 +279,7 @@ impl Shard {
         for piece in old {
             for cell in piece.cells.iter().filter(|cell| !cell.is_gap()) {
                 let at = home_of(cell.key(), self.homes).max(free);
-                while at / PIECE >= self.pieces.len() {
-                    self.pieces.push(Piece::new());
-                }
-                self.pieces[at / PIECE].set(at % PIECE, *cell);
+                self.piece(at / PIECE).set(at % PIECE, *cell);
                 free = at + 1;
             }
         }
@@ -335,6 +332,21 @@ mod tests {
         assert_eq!(table.get(UrlId(100_000)), None);
     }
 
+    #[test]
+    fn a_key_far_beyond_those_that_crowd_at_the_begin_has_its_place() {
+        let mut table = UrlTable::default();
+        for key in 0..10_000 {
+            table.insert(id_of(5, key), key + 1);
+        }
+        let last = id_of(5, KEY_MASK);
+        assert_eq!(table.get(last), None);
+        assert_eq!(table.insert(last, 7), None);
+        assert_eq!(
+            (table.get(last), table.get(id_of(5, 9_999))),
+            (Some(7), Some(10_000))
+        );
+    }
+
     proptest! {
         #[test]
         fn it_is_a_map(
@@ -343,11 +355,11 @@ mod tests {
         ) {
             let mut table = UrlTable::default();
             let mut map = BTreeMap::new();
-            // Crowded: keys one beside the other at the very end of one shard.
-            let name = |number: u64| if crowded {
-                id_of(63, (1 << KEY_BITS) - 1 - number)
-            } else {
-                UrlId(number.wrapping_mul(SPREAD))
+            // Crowded: keys one beside the other at the very begin and end of one shard.
+            let name = |number: u64| match (crowded, number % 2) {
+                (true, 0) => id_of(63, number),
+                (true, _) => id_of(63, KEY_MASK - number),
+                (false, _) => UrlId(number.wrapping_mul(SPREAD)),
             };
             for (number, state) in steps {
                 prop_assert_eq!(table.insert(name(number), state), map.insert(name(number), state));
