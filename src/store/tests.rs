@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::{Entry, OpenError, Store, StoreError, StoreOptions};
 
 mod power;
+mod torn;
 
 /// Segments so small that every few payloads begin a new one.
 const OPTIONS: StoreOptions = StoreOptions {

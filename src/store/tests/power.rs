@@ -3,10 +3,10 @@
 
 use rand::RngExt;
 
+use super::torn::{files, torn};
 use super::*;
 use crate::clock::{Chance, chance};
 
-const SECTOR: usize = 512;
 /// Cuts in each step of each group.
 const CUTS: usize = 4;
 
@@ -26,39 +26,6 @@ fn step_of(name: &Path) -> Step {
     } else {
         Step::Mark
     }
-}
-
-/// The files below `folder`, by their names in it.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(inner) = folders.pop() {
-        for entry in fs::read_dir(folder.join(&inner)).unwrap() {
-            let entry = entry.unwrap();
-            let name = inner.join(entry.file_name());
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(name);
-            } else {
-                found.push(name);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// What is left of a file that was being changed from `old` to `new`.
-fn torn(old: &[u8], new: &[u8], chance: &mut Chance) -> Vec<u8> {
-    let length = [old.len(), new.len()][usize::from(chance.random_bool(0.7))];
-    let share = chance.random_range(0.0..=1.0);
-    let mut left = vec![0; length];
-    for (at, sector) in left.chunks_mut(SECTOR).enumerate() {
-        let from = if chance.random_bool(share) { new } else { old };
-        let written = from.get(at * SECTOR..).unwrap_or_default();
-        let written = &written[..written.len().min(sector.len())];
-        sector[..written.len()].copy_from_slice(written);
-    }
-    left
 }
 
 /// Makes of `cut` what a power cut leaves in the middle of `step` on the way from `before` to `after`.

@@ -105,38 +105,36 @@ fn path_of(path: *const c_char) -> Option<(&'static Journal, Vec<u8>)> {
     ))
 }
 
-/// What was written there, as far as it was.
-unsafe fn written<'a>(bytes: *const c_void, done: isize) -> Option<&'a [u8]> {
-    let done = usize::try_from(done).ok()?;
-    Some(unsafe { std::slice::from_raw_parts(bytes.cast(), done) })
+/// Does `work`, and if it succeeds (no negative number) has it noted; both under the lock. Only does it where the
+/// file is none of the folder's.
+fn noted<T: Copy + Default + PartialOrd>(
+    file: Option<(&'static Journal, Vec<u8>)>,
+    work: impl FnOnce() -> T,
+    note: impl FnOnce(&Journal, &[u8], T),
+) -> T {
+    let Some((journal, path)) = file else {
+        return work();
+    };
+    let _lock = lock();
+    let done = work();
+    if done >= T::default() {
+        note(journal, &path, done);
+    }
+    done
+}
+
+unsafe fn slice<'a>(bytes: *const c_void, length: isize) -> &'a [u8] {
+    unsafe { std::slice::from_raw_parts(bytes.cast(), length as usize) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn write(file: c_int, bytes: *const c_void, size: usize) -> isize {
     let real: Write = unsafe { real(c"write") };
-    let Some((journal, path)) = file_of(file) else {
-        return unsafe { real(file, bytes, size) };
-    };
-    let _lock = lock();
-    let done = unsafe { real(file, bytes, size) };
-    if let Some(bytes) = unsafe { written(bytes, done) } {
+    let work = || unsafe { real(file, bytes, size) };
+    noted(file_of(file), work, |journal, path, done| {
         let end = unsafe { lseek(file, 0, SEEK_CUR) };
-        journal.note(b'W', &path, end - done as i64, bytes);
-    }
-    done
-}
-
-unsafe fn write_at(file: c_int, bytes: *const c_void, size: usize, at: i64) -> isize {
-    let real: WriteAt = unsafe { real(c"pwrite64") };
-    let Some((journal, path)) = file_of(file) else {
-        return unsafe { real(file, bytes, size, at) };
-    };
-    let _lock = lock();
-    let done = unsafe { real(file, bytes, size, at) };
-    if let Some(bytes) = unsafe { written(bytes, done) } {
-        journal.note(b'W', &path, at, bytes);
-    }
-    done
+        journal.note(b'W', path, end - done as i64, unsafe { slice(bytes, done) });
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -146,25 +144,24 @@ pub unsafe extern "C" fn pwrite64(
     size: usize,
     at: i64,
 ) -> isize {
-    unsafe { write_at(file, bytes, size, at) }
+    let real: WriteAt = unsafe { real(c"pwrite64") };
+    let work = || unsafe { real(file, bytes, size, at) };
+    noted(file_of(file), work, |journal, path, done| {
+        journal.note(b'W', path, at, unsafe { slice(bytes, done) });
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pwrite(file: c_int, bytes: *const c_void, size: usize, at: i64) -> isize {
-    unsafe { write_at(file, bytes, size, at) }
+    unsafe { pwrite64(file, bytes, size, at) }
 }
 
 unsafe fn sync(name: &CStr, file: c_int) -> c_int {
     let real: OfFile = unsafe { real(name) };
-    let Some((journal, path)) = file_of(file) else {
-        return unsafe { real(file) };
-    };
-    let _lock = lock();
-    let done = unsafe { real(file) };
-    if done == 0 {
-        journal.note(b'S', &path, 0, &[]);
-    }
-    done
+    let work = || unsafe { real(file) };
+    noted(file_of(file), work, |journal, path, _| {
+        journal.note(b'S', path, 0, &[])
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -177,55 +174,40 @@ pub unsafe extern "C" fn fdatasync(file: c_int) -> c_int {
     unsafe { sync(c"fdatasync", file) }
 }
 
-unsafe fn cut(file: c_int, length: i64) -> c_int {
-    let real: Truncate = unsafe { real(c"ftruncate64") };
-    let Some((journal, path)) = file_of(file) else {
-        return unsafe { real(file, length) };
-    };
-    let _lock = lock();
-    let done = unsafe { real(file, length) };
-    if done == 0 {
-        journal.note(b'T', &path, length, &[]);
-    }
-    done
-}
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ftruncate64(file: c_int, length: i64) -> c_int {
-    unsafe { cut(file, length) }
+    let real: Truncate = unsafe { real(c"ftruncate64") };
+    let work = || unsafe { real(file, length) };
+    noted(file_of(file), work, |journal, path, _| {
+        journal.note(b'T', path, length, &[])
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ftruncate(file: c_int, length: i64) -> c_int {
-    unsafe { cut(file, length) }
+    unsafe { ftruncate64(file, length) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     let real: Rename = unsafe { real(c"rename") };
-    let (Some((journal, old)), Some((_, new))) = (path_of(from), path_of(to)) else {
-        return unsafe { real(from, to) };
-    };
-    let _lock = lock();
-    let done = unsafe { real(from, to) };
-    if done == 0 {
-        journal.note(b'R', &old, 0, &new);
-    }
-    done
+    let work = || unsafe { real(from, to) };
+    noted(path_of(from), work, |journal, path, _| {
+        // Out of the folder it is gone.
+        match path_of(to) {
+            Some((_, to)) => journal.note(b'R', path, 0, &to),
+            None => journal.note(b'U', path, 0, &[]),
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     let real: OfPath = unsafe { real(c"unlink") };
-    let Some((journal, name)) = path_of(path) else {
-        return unsafe { real(path) };
-    };
-    let _lock = lock();
-    let done = unsafe { real(path) };
-    if done == 0 {
-        journal.note(b'U', &name, 0, &[]);
-    }
-    done
+    let work = || unsafe { real(path) };
+    noted(path_of(path), work, |journal, path, _| {
+        journal.note(b'U', path, 0, &[])
+    })
 }
 
 fn not_here() -> isize {
