@@ -33,7 +33,7 @@ use crate::proto::v1;
 use crate::url::UrlId;
 
 /// Links that a histogram of priorities looks at, about; of more every second is, every third and so on. A
-/// bin's share is then within a hundredth.
+/// bin's share is then right to about a hundredth.
 const SAMPLE: usize = 20_000;
 
 /// Events that the engine itself folds in before a switch, at most: some milliseconds. Of more, another
